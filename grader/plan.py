@@ -1,0 +1,392 @@
+"""The launch plan: what a student's host function asked a device to do, as plain, validated data.
+
+The recorder writes it, the trusted process validates it (``LaunchPlan.model_validate_json``), the runner
+carries it out. Nothing in it is code: kernels are named by their place in the text of kernels.py, and
+whatever they captured is numbers, small arrays, and names from a fixed list. Since the recorder has executed
+a stranger's Python, every field has a limit, and cross references are checked here, once, for all readers.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+# What one call of a host function may ask for. Far above what any assignment needs, low enough that
+# validating and carrying out a plan stays cheap.
+MAX_OPERATIONS = 4096
+MAX_BUFFERS = 1024
+MAX_FUNCTIONS = 256
+MAX_ARGUMENTS = 64
+MAX_DIMENSIONS = 8
+MAX_BUFFER_BYTES = 1 << 36
+MAX_UPLOAD_BYTES = 8 << 20
+MAX_CONSTANT_BYTES = 64 << 10
+MAX_CONSTANTS = 256
+MAX_TUPLE = 64
+MAX_NESTING = 4
+MAX_STREAMS = 64
+MAX_GRID = 2**31 - 1
+
+Count = Annotated[int, Field(ge=0, le=2**62)]
+Line = Annotated[int, Field(ge=0, le=10_000_000)]
+Index = Annotated[int, Field(ge=0, le=1_000_000)]
+Identifier = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\W\d]\w*$")]
+DType = Annotated[str, Field(pattern=r"^(\|b1|\|[iu]1|<[iu][248]|<f[248]|<c(8|16))$")]
+Path = Annotated[str, Field(max_length=100, pattern=r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$")]
+Base64 = Annotated[str, Field(max_length=MAX_UPLOAD_BYTES * 4 // 3 + 8, pattern=r"^[A-Za-z0-9+/]*={0,2}$")]
+Shape = Annotated[tuple[Count, ...], Field(max_length=MAX_DIMENSIONS)]
+Strides = Annotated[tuple[Annotated[int, Field(ge=-(2**62), le=2**62)], ...], Field(max_length=MAX_DIMENSIONS)]
+
+
+class Part(BaseModel):
+    """Base of every piece of a plan: frozen, strict, no unknown fields."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+# ---------------------------------------------------------------------------- constants
+
+
+class IntConstant(Part):
+    """A Python int, as Numba would type it (int64, or uint64 above its range)."""
+
+    kind: Literal["int"] = "int"
+    value: Annotated[int, Field(ge=-(2**63), lt=2**64)]
+
+
+class BoolConstant(Part):
+    """A Python bool."""
+
+    kind: Literal["bool"] = "bool"
+    value: bool
+
+
+class FloatConstant(Part):
+    """A Python float, written as ``float.hex()`` writes it, or ``inf``, ``-inf``, ``nan``."""
+
+    kind: Literal["float"] = "float"
+    value: Annotated[str, Field(max_length=40, pattern=r"^(-?0x[01]\.[0-9a-f]+p[+-]\d+|-?inf|nan)$")]
+
+
+class NoneConstant(Part):
+    """``None``."""
+
+    kind: Literal["none"] = "none"
+
+
+class StringConstant(Part):
+    """A str; kernels can hardly use one, but may have captured one."""
+
+    kind: Literal["str"] = "str"
+    value: Annotated[str, Field(max_length=10_000)]
+
+
+class ArrayConstant(Part):
+    """A NumPy array (C order) or, with an empty shape, a NumPy scalar: raw little-endian bytes in base64."""
+
+    kind: Literal["array"] = "array"
+    dtype: DType
+    shape: Shape
+    scalar: bool
+    data: Annotated[str, Field(max_length=MAX_CONSTANT_BYTES * 4 // 3 + 8, pattern=r"^[A-Za-z0-9+/]*={0,2}$")]
+
+
+class DTypeConstant(Part):
+    """A ``numpy.dtype`` object."""
+
+    kind: Literal["dtype"] = "dtype"
+    dtype: DType
+
+
+class NameConstant(Part):
+    """Something that Numba or Python provides, by dotted path: ``numba.cuda``, ``math.sqrt``, ``numba.float32``.
+
+    The runner binds only paths of its fixed list.
+    """
+
+    kind: Literal["name"] = "name"
+    path: Path
+
+
+class FunctionConstant(Part):
+    """Another function of kernels.py, by its index in ``LaunchPlan.functions``."""
+
+    kind: Literal["function"] = "function"
+    index: Index
+
+
+class TupleConstant(Part):
+    """A tuple of constants."""
+
+    kind: Literal["tuple"] = "tuple"
+    items: Annotated[tuple[Constant, ...], Field(max_length=MAX_TUPLE)]
+
+
+class UnsupportedConstant(Part):
+    """A captured object that is no plain data. Numba could not use it either; kept to say so by name."""
+
+    kind: Literal["unsupported"] = "unsupported"
+    type_name: Annotated[str, Field(max_length=200)]
+
+
+Constant = Annotated[
+    IntConstant
+    | BoolConstant
+    | FloatConstant
+    | NoneConstant
+    | StringConstant
+    | ArrayConstant
+    | DTypeConstant
+    | NameConstant
+    | FunctionConstant
+    | TupleConstant
+    | UnsupportedConstant,
+    Field(discriminator="kind"),
+]
+Captured = Annotated[dict[Identifier, Constant], Field(max_length=MAX_CONSTANTS)]
+
+
+# ---------------------------------------------------------------------------- functions
+
+
+class TypeOf(Part):
+    """One type of an explicit signature: a scalar (``ndim`` None) or an array with its layout."""
+
+    dtype: DType
+    ndim: Annotated[int, Field(ge=0, le=MAX_DIMENSIONS)] | None = None
+    layout: Literal["A", "C", "F"] = "A"
+
+
+class JitOptions(Part):
+    """The options of ``@cuda.jit`` that a submission may set; others are refused by the recorder."""
+
+    debug: bool | None = None
+    opt: bool | None = None
+    lineinfo: bool | None = None
+    fastmath: bool | None = None
+    inline: Literal["always", "never"] | None = None
+    forceinline: bool | None = None
+    max_registers: Annotated[int, Field(ge=1, le=255)] | None = None
+    launch_bounds: tuple[Annotated[int, Field(ge=1, le=1024)], ...] | None = None
+
+
+class Function(Part):
+    """One function of kernels.py that a launch needs: where its code is, and what it captured.
+
+    ``code`` is the index of its code object in a pre-order walk over the code objects of the compiled text
+    (the module's is 0); ``qualname`` and ``line`` must agree with it. ``role`` says how it was decorated:
+    a kernel or device function (``cuda.jit``), an ``njit`` function, or not at all (``plain``).
+    """
+
+    code: Index
+    qualname: Annotated[str, Field(min_length=1, max_length=500)]
+    line: Line
+    role: Literal["kernel", "device", "njit", "plain"]
+    options: JitOptions = JitOptions()
+    signatures: Annotated[tuple[tuple[TypeOf, ...], ...], Field(max_length=16)] = ()
+    defaults: Annotated[tuple[Constant, ...], Field(max_length=MAX_ARGUMENTS)] = ()
+    names: Captured = {}
+    closure: Captured = {}
+
+
+# ---------------------------------------------------------------------------- memory
+
+
+class Buffer(Part):
+    """A stretch of device memory: an argument of the host function (by its name) or scratch of its own.
+
+    Scratch memory starts with unspecified contents unless ``data`` (base64, exactly ``nbytes``) is given,
+    as ``cuda.to_device`` of a host array gives it. ``line`` is where it was allocated (0 for arguments).
+    """
+
+    name: Identifier
+    origin: Literal["argument", "scratch"]
+    nbytes: Annotated[int, Field(ge=0, le=MAX_BUFFER_BYTES)]
+    data: Base64 | None = None
+    line: Line = 0
+
+
+class View(Part):
+    """An array over a buffer: ``shape`` in elements, ``offset`` and ``strides`` in bytes."""
+
+    kind: Literal["view"] = "view"
+    buffer: Index
+    dtype: DType
+    shape: Shape
+    strides: Strides
+    offset: Count
+
+    @model_validator(mode="after")
+    def _agree(self) -> View:
+        if len(self.shape) != len(self.strides):
+            raise ValueError(f"a view has {len(self.shape)} dimensions but {len(self.strides)} strides")
+        return self
+
+    def extent(self) -> tuple[int, int]:
+        """First byte and one past the last byte that the view can reach, relative to its buffer."""
+        if 0 in self.shape:
+            return self.offset, self.offset
+        reach = [(n - 1) * s for n, s in zip(self.shape, self.strides, strict=True)]
+        low = self.offset + sum(r for r in reach if r < 0)
+        high = self.offset + sum(r for r in reach if r > 0)
+        return low, high + np.dtype(self.dtype).itemsize
+
+
+class DataArgument(Part):
+    """A scalar argument of the host function whose value the recorder never saw, by its name."""
+
+    kind: Literal["data"] = "data"
+    name: Identifier
+
+
+class TupleArgument(Part):
+    """A tuple of kernel arguments."""
+
+    kind: Literal["arguments"] = "arguments"
+    items: Annotated[tuple[Argument, ...], Field(max_length=MAX_TUPLE)]
+
+
+Argument = Annotated[
+    View
+    | DataArgument
+    | TupleArgument
+    | IntConstant
+    | BoolConstant
+    | FloatConstant
+    | NoneConstant
+    | ArrayConstant
+    | TupleConstant,
+    Field(discriminator="kind"),
+]
+
+
+# ---------------------------------------------------------------------------- operations
+
+Extent = Annotated[int, Field(ge=0, le=MAX_GRID)]
+Stream = Annotated[int, Field(ge=0, le=MAX_STREAMS)]
+
+
+class Launch(Part):
+    """One kernel launch. Whether a GPU accepts grid, block and shared bytes is for the device to say."""
+
+    op: Literal["launch"] = "launch"
+    kernel: Index
+    grid: tuple[Extent, Extent, Extent]
+    block: tuple[Extent, Extent, Extent]
+    shared_bytes: Count = 0
+    stream: Stream = 0
+    arguments: Annotated[tuple[Argument, ...], Field(max_length=MAX_ARGUMENTS)]
+    line: Line
+
+
+class Fill(Part):
+    """``view[...] = value``."""
+
+    op: Literal["fill"] = "fill"
+    target: View
+    value: IntConstant | BoolConstant | FloatConstant | ArrayConstant | DataArgument
+    stream: Stream = 0
+    line: Line
+
+
+class Copy(Part):
+    """``target[...] = source`` between device arrays of one shape (broadcast already done) and dtype."""
+
+    op: Literal["copy"] = "copy"
+    source: View
+    target: View
+    stream: Stream = 0
+    line: Line
+
+
+class Synchronize(Part):
+    """Wait for one stream, or for all."""
+
+    op: Literal["synchronize"] = "synchronize"
+    stream: Stream | None = None
+    line: Line
+
+
+Operation = Annotated[Launch | Fill | Copy | Synchronize, Field(discriminator="op")]
+
+
+class LaunchPlan(Part):
+    """Everything that one call of an entry point asked for, in order.
+
+    Raises pydantic.ValidationError where a field, a limit or a cross reference is wrong.
+    """
+
+    version: Literal[1] = 1
+    entry: Identifier
+    buffers: Annotated[tuple[Buffer, ...], Field(max_length=MAX_BUFFERS)]
+    functions: Annotated[tuple[Function, ...], Field(max_length=MAX_FUNCTIONS)]
+    operations: Annotated[tuple[Operation, ...], Field(max_length=MAX_OPERATIONS)]
+    returned_value: bool = False
+
+    @model_validator(mode="after")
+    def _cross_references(self) -> LaunchPlan:
+        for function in self.functions:
+            constants = (*function.defaults, *function.names.values(), *function.closure.values())
+            for constant in constants:
+                self._check_constant(constant, depth=0)
+        names = [b.name for b in self.buffers if b.origin == "argument"]
+        if len(set(names)) != len(names):
+            raise ValueError("two buffers claim to be the same argument")
+        uploads = sum(len(b.data) for b in self.buffers if b.data is not None)
+        if uploads > MAX_UPLOAD_BYTES * 4 // 3 + 8:
+            raise ValueError(f"uploads exceed {MAX_UPLOAD_BYTES} bytes")
+        for operation in self.operations:
+            if isinstance(operation, Launch):
+                if operation.kernel >= len(self.functions) or self.functions[operation.kernel].role != "kernel":
+                    raise ValueError(f"a launch names function {operation.kernel}, which is no kernel of this plan")
+                for argument in operation.arguments:
+                    self._check_argument(argument, depth=0)
+            elif isinstance(operation, Fill):
+                self._check_view(operation.target)
+            elif isinstance(operation, Copy):
+                self._check_view(operation.source)
+                self._check_view(operation.target)
+                if operation.source.shape != operation.target.shape or operation.source.dtype != operation.target.dtype:
+                    raise ValueError("a copy joins arrays of different shape or dtype")
+        return self
+
+    def _check_view(self, view: View) -> None:
+        if view.buffer >= len(self.buffers):
+            raise ValueError(f"a view names buffer {view.buffer} of {len(self.buffers)}")
+        low, high = view.extent()
+        if low < 0 or high > self.buffers[view.buffer].nbytes:
+            raise ValueError(f"a view reaches bytes {low} to {high} of a buffer of {self.buffers[view.buffer].nbytes}")
+
+    def _check_argument(self, argument: Argument, depth: int) -> None:
+        if depth > MAX_NESTING:
+            raise ValueError(f"arguments nest deeper than {MAX_NESTING}")
+        if isinstance(argument, View):
+            self._check_view(argument)
+        elif isinstance(argument, TupleArgument):
+            for item in argument.items:
+                self._check_argument(item, depth + 1)
+        elif isinstance(argument, ArrayConstant) and not argument.scalar:
+            raise ValueError("a host array cannot be a kernel's argument")
+        elif not isinstance(argument, DataArgument):
+            self._check_constant(argument, depth)
+
+    def _check_constant(self, constant: Constant, depth: int) -> None:
+        if depth > MAX_NESTING:
+            raise ValueError(f"constants nest deeper than {MAX_NESTING}")
+        if isinstance(constant, TupleConstant):
+            for item in constant.items:
+                self._check_constant(item, depth + 1)
+        elif isinstance(constant, FunctionConstant) and constant.index >= len(self.functions):
+            raise ValueError(f"a constant names function {constant.index} of {len(self.functions)}")
+        elif isinstance(constant, ArrayConstant):
+            itemsize = np.dtype(constant.dtype).itemsize
+            padding = constant.data.count("=")
+            if math.prod(constant.shape) * itemsize != len(constant.data) // 4 * 3 - padding:
+                raise ValueError("a constant's bytes do not fit its shape and dtype")
+
+
+TupleConstant.model_rebuild()
+TupleArgument.model_rebuild()

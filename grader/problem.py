@@ -1,0 +1,82 @@
+"""What an author writes in problem.py: a problem's inputs, specification, tolerance and cost.
+
+Runs in the trusted process only. A ``problem.py`` holds one subclass of ``Problem`` per entry point::
+
+    class Saxpy(Problem):
+        entry = "saxpy"
+
+        def make_inputs(self, rng, n): ...
+        def expected(self, inputs): ...
+"""
+
+from __future__ import annotations
+
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Output:
+    """An array that the student's kernels must fill: shape in elements and dtype."""
+
+    shape: tuple[int, ...]
+    dtype: npt.DTypeLike
+
+
+@dataclass(frozen=True)
+class Work:
+    """The least that any kernel must do for one call: bytes moved through global memory, and operations."""
+
+    bytes: int
+    operations: int
+
+
+# An argument of an entry point, by the parameter's name, in the order of the signature:
+#   np.ndarray    data in device memory; the student's host function sees shape and dtype, not contents
+#   np.generic    a scalar of data (say, np.float32(2.5)); host code may pass it on, and sees its dtype only
+#   bool, int     configuration, like a shape: host code sees the value
+#   Output        an array to fill
+Inputs = dict[str, "npt.NDArray[Any] | np.generic | bool | int | Output"]
+
+
+class Problem(ABC):
+    """One entry point of an assignment: how to make inputs, what is right, and how exactly."""
+
+    entry: ClassVar[str]
+
+    @abstractmethod
+    def make_inputs(self, rng: np.random.Generator, **sizes: Any) -> Inputs:
+        """The arguments of one call, drawn from ``rng``. ``sizes`` are the keywords of a check."""
+
+    @abstractmethod
+    def expected(self, inputs: Inputs) -> dict[str, npt.NDArray[Any]]:
+        """Per output the specification's result: float64, or exact integers for integer outputs."""
+
+    @abstractmethod
+    def baseline(self, inputs: Inputs) -> dict[str, npt.NDArray[Any]]:
+        """Per output what a good NumPy programmer computes, in the student's dtypes."""
+
+    @abstractmethod
+    def tolerance(self, inputs: Inputs, expected: Mapping[str, npt.NDArray[Any]]) -> dict[str, Floats]:
+        """Per output the largest |found - expected| that correct code can show, broadcastable to the output."""
+
+    @abstractmethod
+    def work(self, inputs: Inputs) -> Work:
+        """Bytes and operations of one call, for the roofline."""
+
+
+def problems_of(module: object) -> dict[str, Problem]:
+    """All problems that a loaded problem.py defines, by entry point, in the order they were written."""
+    found: dict[str, Problem] = {}
+    for value in vars(module).values():
+        if isinstance(value, type) and issubclass(value, Problem) and not inspect.isabstract(value):
+            found[value.entry] = value()
+    return found

@@ -1,0 +1,168 @@
+"""The records that pass from stage to stage, one per stage; frozen. Any process may import them.
+
+folder → Submission → LaunchPlan (plan.py) → Outcome → CheckResult → Verdict
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+import numpy.typing as npt
+
+PARTS = ("correctness", "technique", "speed", "quiz")
+
+
+class Severity(StrEnum):
+    """How bad a finding is. Only errors cost points; warnings and advice teach."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    ADVICE = "advice"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where in kernels.py: 1-based line, the line's or expression's text, and the function."""
+
+    line: int
+    text: str = ""
+    function: str = ""
+
+    def __str__(self) -> str:
+        where = f"kernels.py:{self.line}"
+        return f"{where}  {self.text.strip()}" if self.text else where
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something a device saw during a launch.
+
+    ``kind`` is a short stable word ("out-of-bounds"); ``what`` says what happened, ``advice`` what to try;
+    ``threads`` are examples as (block, thread) index triples; ``count`` is how often it happened there.
+    """
+
+    kind: str
+    severity: Severity
+    place: Place
+    what: str
+    advice: str = ""
+    array: str = ""
+    threads: tuple[tuple[tuple[int, int, int], tuple[int, int, int]], ...] = ()
+    count: int = 1
+
+    def __str__(self) -> str:
+        times = f" ({self.count} times)" if self.count > 1 else ""
+        return f"{self.severity.value}: {self.what}{times}\n  at {self.place}" + (
+            f"\n  try: {self.advice}" if self.advice else ""
+        )
+
+
+@dataclass(frozen=True)
+class LaunchRecord:
+    """One launch as a device carried it out: geometry, counters (sums over all threads) and time if measured."""
+
+    kernel: str
+    line: int
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    counters: Mapping[str, int] = field(default_factory=dict)
+    elapsed_ns: int | None = None
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a check was not passed, for a student: what was expected, found, where, and what to try.
+
+    ``kind`` is a short stable word: "no-kernels-file", "syntax-error", "wrong-values", "time-out", …
+    """
+
+    kind: str
+    what: str
+    expected: str = ""
+    found: str = ""
+    where: str = ""
+    advice: str = ""
+
+    def __str__(self) -> str:
+        rows = (("expected", self.expected), ("found", self.found), ("where", self.where), ("try", self.advice))
+        return "\n".join([self.what, *(f"  {label:9}{text}" for label, text in rows if text)])
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a runner brought back for one plan: raw outputs by name, findings, launches, changed inputs.
+
+    ``problem`` is set when the plan could not be carried out through the student's fault; the rest is then empty.
+    """
+
+    outputs: Mapping[str, npt.NDArray[Any]]
+    findings: tuple[Finding, ...] = ()
+    launches: tuple[LaunchRecord, ...] = ()
+    changed_inputs: tuple[str, ...] = ()
+    problem: Failure | None = None
+
+
+class State(StrEnum):
+    """Why a check has no yes or no."""
+
+    JUDGED = "judged"
+    NOT_JUDGED = "not judged"  # the grader's or the machine's fault
+    NOT_MEASURED = "not measured"  # needs a device that is not here
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """One check of one submission. ``passed`` is None exactly when ``state`` is not JUDGED.
+
+    ``sentence`` is what the check promises (its docstring's first line): all that a student sees of a hidden one.
+    ``credit`` is the fraction of the check's points that was earned, 0 to 1 (a speed check may give part).
+    """
+
+    name: str
+    part: str
+    weight: float
+    sentence: str
+    hidden: bool
+    passed: bool | None
+    state: State = State.JUDGED
+    credit: float = 0.0
+    failure: Failure | None = None
+    reason: str = ""
+    findings: tuple[Finding, ...] = ()
+    measured: Mapping[str, float] = field(default_factory=dict)
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class PartScore:
+    """A part's points: ``earned`` of ``judged`` points, out of ``points`` that course.yml gives it."""
+
+    part: str
+    points: float
+    judged: float
+    earned: float
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """All checks of one submission with their score.
+
+    ``total`` is None while points wait to be judged; ``summary`` is one sentence that says why the score is as it is.
+    """
+
+    student: str
+    assignment: str
+    sha256: str
+    device: str
+    parts: tuple[PartScore, ...]
+    checks: tuple[CheckResult, ...]
+    total: float | None
+    points: float
+    points_judged: float
+    summary: str
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+
