@@ -1,0 +1,242 @@
+"""course.yml as frozen, validated objects: every number of course policy lives there and nowhere else.
+
+Runs in the trusted process. In: a course.yml, the whole course's or the part that lies in a released
+assignment. Out: ``Course``. A mistake in the file is ``errors.CourseError``: file, line, expected, found.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Literal
+
+import yaml
+from pydantic import (
+    AwareDatetime,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
+
+from grader.course_file import Lines, explain, read_yaml
+from grader.errors import CourseError, UsageError
+from grader.records import PARTS
+
+FILE_NAME = "course.yml"
+
+_SECONDS = {"ms": 0.001, "s": 1, "min": 60, "h": 3600, "d": 86400}
+_BYTES = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+
+
+def _quantity(units: Mapping[str, float], default: str, example: str) -> BeforeValidator:
+    def read(value: object) -> object:
+        wanted = f"a number with a unit ({', '.join(units)}), say {example}"
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return value * units[default]
+        found = (
+            re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]+)\s*", value) if isinstance(value, str) else None
+        )
+        if found is None or found[2] not in units:
+            raise ValueError(wanted)
+        return float(found[1]) * units[found[2]]
+
+    return BeforeValidator(read)
+
+
+def _points(value: object) -> object:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError("a number of points, 0 or more")  # noqa: TRY004 pydantic reports ValueErrors only
+    if not 0 <= value < 1e6:
+        raise ValueError("a number of points, 0 or more")
+    if round(value, 2) != value:
+        raise ValueError("points with at most two decimals, as scores are rounded to hundredths")
+    return value
+
+
+Seconds = Annotated[float, _quantity(_SECONDS, "s", "20 s"), Field(gt=0, le=30 * 86400)]
+Bytes = Annotated[int, _quantity(_BYTES, "B", "4 GiB"), Field(ge=1 << 20)]
+Points = Annotated[float, BeforeValidator(_points)]
+Percent = Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)]
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+PartName = Literal["correctness", "technique", "speed", "quiz"]
+
+
+class Policy(BaseModel):
+    """Base of every section of course.yml: frozen, no unknown keys."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Identity(Policy):
+    """The course's id (for file names and gradebooks) and its title."""
+
+    id: Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
+    title: Name
+
+
+class Late(Policy):
+    """Percent of the points lost for each day begun after the grace time, up to a cap in percent."""
+
+    per_day: Percent = 0
+    grace: Annotated[float, _quantity(_SECONDS, "s", "1h"), Field(ge=0)] = 0
+    cap: Percent = 100
+
+
+class Grading(Policy):
+    """What holds for the whole course.
+
+    ``without_gpu`` says what happens to points that need a GPU where there is none: ``wait`` leaves the total
+    open, ``scale`` scales it to the points that were judged. ``sandbox`` is the least level that grading a
+    class needs; ``limits`` is a process boundary with resource limits.
+    """
+
+    without_gpu: Literal["wait", "scale"] = "wait"
+    sandbox: Literal["limits", "strict"] = "limits"
+    late: Late = Late()
+    attempts: Literal["best", "last"] = "best"
+    baseline_threads: Annotated[int, Field(ge=1, le=1024)] = 1
+
+
+class CheckLimits(Policy):
+    """Per check the seconds and bytes of each child process, and a bound on time-outs.
+
+    When the checks that ran out of time have used ``timeouts`` seconds together, the submission's remaining
+    checks are not started. A submission that never runs out of time is never cut short.
+    """
+
+    check: Seconds
+    memory: Bytes
+    timeouts: Seconds
+
+
+class Speed(Policy):
+    """``min_speedup`` over the CPU baseline; ``full_at``, a fraction of the reference's speed, earns all."""
+
+    min_speedup: Annotated[float, Field(gt=0, allow_inf_nan=False)]
+    full_at: Annotated[float, Field(gt=0, le=10, allow_inf_nan=False)]
+
+
+class Assignment(Policy):
+    """One assignment's policy. ``parts`` maps a part to its points; ``name`` is its key, say "03"."""
+
+    name: Name
+    title: Name
+    due: AwareDatetime | None = None
+    parts: Annotated[Mapping[PartName, Points], Field(min_length=1)]
+    limits: CheckLimits
+    speed: Speed | None = None
+    stub_sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
+
+    @model_validator(mode="after")
+    def _agree(self) -> Assignment:
+        if sum(self.parts.values()) <= 0:
+            raise ValueError("parts with more than 0 points in total")
+        if "speed" in self.parts and self.speed is None:
+            raise ValueError("a key 'speed' with min_speedup and full_at, since a part 'speed' has points")
+        return self
+
+    @property
+    def points(self) -> float:
+        """All parts' points together."""
+        return round(sum(self.parts.values()), 2)
+
+    def ordered_parts(self) -> tuple[str, ...]:
+        """The parts that have an entry here, in the order in which they are judged."""
+        return tuple(part for part in PARTS if part in self.parts)
+
+
+class Course(Policy):
+    """A whole course.yml, or the part of it that a released assignment carries."""
+
+    file: Path
+    course: Identity
+    grading: Grading = Grading()
+    assignments: Annotated[Mapping[Name, Assignment], Field(min_length=1)]
+
+    def assignment(self, name: str) -> Assignment:
+        """The assignment of that name; ``3`` is taken for ``03``. Raises UsageError if there is none."""
+        for key, found in self.assignments.items():
+            if key == name or (key.isdecimal() and name.isdecimal() and int(key) == int(name)):
+                return found
+        raise UsageError(f"unknown assignment {name!r}; there are {', '.join(self.assignments)}")
+
+    def assignment_of(self, folder: Path) -> Assignment:
+        """The assignment that a folder holds: the only one of its own course.yml, else by its name."""
+        if self.file.parent.resolve() == folder.resolve() and len(self.assignments) == 1:
+            return next(iter(self.assignments.values()))
+        return self.assignment(folder.resolve().name)
+
+
+def load_course(path: Path) -> Course:
+    """Read and validate a course.yml. Raises CourseError, also if the file cannot be read."""
+    data, lines = read_yaml(path)
+    assignments = data.get("assignments") if isinstance(data, dict) else None
+    if isinstance(data, dict):
+        if "file" in data:
+            raise CourseError(f"{path}:{lines.of(('file',))}: unknown key 'file'")
+        data = {**data, "file": path}
+    if isinstance(assignments, dict):
+        data["assignments"] = {k: _named(k, v, path, lines) for k, v in assignments.items()}
+    try:
+        course = Course.model_validate(data)
+    except ValidationError as error:
+        raise CourseError(explain(error, path, lines, Course)) from None
+    _refuse_equal_numbers(course, lines)
+    return course
+
+
+def _named(key: str, section: object, path: Path, lines: Lines) -> object:
+    if not isinstance(section, dict):
+        return section
+    if "name" in section:
+        raise CourseError(f"{path}:{lines.of(('assignments', key, 'name'))}: unknown key 'name'")
+    return {**section, "name": key}
+
+
+def _refuse_equal_numbers(course: Course, lines: Lines) -> None:
+    seen: dict[int, str] = {}
+    for key in course.assignments:
+        if key.isdecimal() and seen.setdefault(int(key), key) != key:
+            line = lines.of(("assignments", key))
+            raise CourseError(
+                f"{course.file}:{line}: assignment {key!r} is the same number as {seen[int(key)]!r}"
+            )
+
+
+def find_course(start: Path) -> Path | None:
+    """The nearest course.yml in ``start`` or above it; None if there is none."""
+    here = start.resolve()
+    for folder in (here, *here.parents):
+        if (folder / FILE_NAME).is_file():
+            return folder / FILE_NAME
+    return None
+
+
+def course_of(folder: Path) -> tuple[Course, Assignment]:
+    """The course and assignment that a folder of checks belongs to. Raises CourseError, UsageError."""
+    path = find_course(folder)
+    if path is None:
+        raise UsageError(f"no {FILE_NAME} in {folder} or above it")
+    course = load_course(path)
+    return course, course.assignment_of(folder)
+
+
+PART_COMMENT = """\
+# This assignment's part of the course's course.yml, made by `grader release`: what each part of the score is
+# worth, and what one check may use. With this file beside problem.py and test_public.py the folder works
+# anywhere: `pytest` in it judges kernels.py. stub_sha256 tells an untouched kernels.py from one you began.
+"""
+
+
+def part_text(course: Course, name: str, stub_sha256: str) -> str:
+    """The text of the course.yml of a released assignment: ``name`` only, with the stub's hash."""
+    # From the file, not from the objects: units and dates stay as the instructor wrote them.
+    raw, _ = read_yaml(course.file)
+    part = {key: raw[key] for key in ("course", "grading") if key in raw}
+    part["assignments"] = {name: {**raw["assignments"][name], "stub_sha256": stub_sha256}}
+    text: str = yaml.safe_dump(part, sort_keys=False, allow_unicode=True, width=110)
+    return PART_COMMENT + text
