@@ -1,0 +1,196 @@
+"""Reading and writing array elements: addresses, bounds, counters, findings. Runs in the runner.
+
+An index is one integer for all active lanes or one per lane. As in compiled Numba code, a negative signed index
+counts from the end, once. An access outside of the array is reported and suppressed; the launch goes on.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from grader.errors import NotSimulated
+from grader.records import Place, Severity
+from grader.simulator.machine import Machine
+from grader.simulator.memory import ArrayRef, is_wide
+from grader.simulator.numba_types import convert
+
+Bad = Any  # None: all lanes inside; else a bool per lane, or True for all of them
+
+
+def locate(machine: Machine, array: ArrayRef, indices: tuple[Any, ...], place: Place, verb: str) -> tuple[Any, Bad]:
+    """Element numbers in the array's space for the active lanes, and which lanes are outside the array."""
+    offset, bad = 0, None
+    wrapped = []
+    for index, length, stride in zip(indices, array.shape, array.strides, strict=True):
+        inside, outside = _wrap(index, length)
+        wrapped.append(inside)
+        offset = offset + inside * stride
+        if outside is not False:
+            bad = outside if bad is None else bad | outside
+    if bad is not None:
+        report_outside(machine, array, indices, bad, place, verb)
+    return _elements(machine, array, offset), bad
+
+
+def _wrap(index: Any, length: Any) -> tuple[Any, Any]:
+    """The index from the start of its axis, and where it is outside: False, True or a bool per lane."""
+    if not is_wide(index) and not is_wide(length):
+        number = int(index)
+        if number < 0:
+            number += int(length)
+        return number, not 0 <= number < length
+    if is_wide(index) and index.dtype != np.int64:
+        index = index.astype(np.int64)
+    if is_wide(index) and not is_wide(length):
+        # A negative index is a huge unsigned one: one comparison finds all that need a second look.
+        if not (index.view(np.uint64) >= np.uint64(length)).any():
+            return index, False
+    index = np.where(index < 0, index + length, index)
+    outside = (index < 0) | (index >= length)
+    return index, outside if outside.any() else False
+
+
+def _elements(machine: Machine, array: ArrayRef, offset: Any) -> Any:
+    itemsize = array.dtype.itemsize
+    address = array.address + offset
+    elements = address >> (itemsize.bit_length() - 1)
+    if itemsize & (itemsize - 1) or ((elements << (itemsize.bit_length() - 1)) != address if not is_wide(address) else False):
+        raise NotSimulated(f"the simulator does not know elements of {itemsize} bytes at odd addresses")
+    base = machine.segment_base(array.space, itemsize)
+    return elements + base
+
+
+def report_outside(
+    machine: Machine, array: ArrayRef, indices: tuple[Any, ...], bad: Bad, place: Place, verb: str
+) -> None:
+    """Note an access outside of an array, with an example."""
+    lanes = np.flatnonzero(np.broadcast_to(bad, machine.active))
+    example = lanes[0]
+    position = ", ".join(str(int(np.broadcast_to(i, machine.active)[example])) for i in indices)
+    shape = ", ".join(str(int(np.broadcast_to(n, machine.active)[example])) for n in array.shape)
+    where = lanes[:1] if machine.lanes is None else machine.lanes[lanes[:1]]
+    threads = machine.wave.threads(where)
+    block, thread = threads[0]
+    comma = "," if len(array.shape) == 1 else ""
+    machine.findings.add(
+        "out-of-bounds",
+        Severity.ERROR,
+        place,
+        f"{verb} {array.name}[{position}] outside its shape ({shape}{comma}), by thread {thread} of block {block}",
+        f"let only threads whose index is inside {array.name} get here: guard the access with an if",
+        array=array.name,
+        threads=threads,
+        count=len(lanes),
+    )
+
+
+def load(machine: Machine, array: ArrayRef, indices: tuple[Any, ...], place: Place) -> Any:
+    """The elements at ``indices``, of the array's dtype; 0 for a lane that is outside."""
+    elements, bad = locate(machine, array, indices, place, "read of")
+    machine.counters[array.space + "_loads"] += machine.active
+    memory = machine.spaces[array.space].view(array.dtype)
+    if bad is None:
+        return memory[elements]
+    inside = ~np.broadcast_to(bad, machine.active)
+    values = np.zeros(machine.active, array.dtype)
+    values[inside] = memory[np.broadcast_to(elements, machine.active)[inside]]
+    return values
+
+
+def store(machine: Machine, array: ArrayRef, indices: tuple[Any, ...], value: Any, place: Place) -> None:
+    """Write ``value``, cast to the array's dtype. Of lanes that write one element, the last wins."""
+    elements, bad = locate(machine, array, indices, place, "write to")
+    machine.counters[array.space + "_stores"] += machine.active
+    memory = machine.spaces[array.space].view(array.dtype)
+    value = convert(value, array.dtype)
+    if bad is not None:
+        inside = ~np.broadcast_to(bad, machine.active)
+        elements = np.broadcast_to(elements, machine.active)[inside]
+        value = value[inside] if is_wide(value) else value
+    elif is_wide(value) and not is_wide(elements):
+        value = value[-1]
+    memory[elements] = value
+
+
+def atomic(
+    machine: Machine,
+    array: ArrayRef,
+    indices: tuple[Any, ...],
+    place: Place,
+    combine: Any,
+    operands: tuple[Any, ...],
+    direct: np.ufunc | None,
+    need_old: bool,
+) -> Any:
+    """A read-modify-write per lane, one after another where lanes meet: ``new = combine(old, *operands)``.
+
+    Returns the old values. ``direct`` is a ufunc whose ``at`` does the same when nobody wants them.
+    """
+    elements, bad = locate(machine, array, indices, place, "atomic operation on")
+    machine.counters[array.space + "_atomics"] += machine.active
+    memory = machine.spaces[array.space].view(array.dtype)
+    everyone = np.arange(machine.active) if bad is None else np.flatnonzero(~np.broadcast_to(bad, machine.active))
+    where = np.broadcast_to(elements, machine.active)[everyone]
+    values = [np.broadcast_to(convert(operand, array.dtype), machine.active)[everyone] for operand in operands]
+    if direct is not None and not need_old:
+        direct.at(memory, where, values[0])
+        return None
+    old = np.zeros(machine.active, array.dtype)
+    for turn in turns(where):
+        before = memory[where[turn]]
+        old[everyone[turn]] = before
+        memory[where[turn]] = combine(before, *(operand[turn] for operand in values))
+    return old
+
+
+def turns(where: npt.NDArray[np.intp]) -> list[npt.NDArray[np.intp]]:
+    """Positions in ``where`` by turns: equal elements never share a turn, and keep their order."""
+    order = np.argsort(where, kind="stable")
+    ranked = where[order]
+    starts = np.flatnonzero(np.r_[True, ranked[1:] != ranked[:-1]]) if ranked.size else np.zeros(0, np.intp)
+    rank = np.arange(ranked.size) - np.repeat(starts, np.diff(np.r_[starts, ranked.size]))
+    by_turn = np.argsort(rank, kind="stable")
+    ends = np.cumsum(np.bincount(rank)) if rank.size else []
+    return np.split(order[by_turn], ends[:-1]) if rank.size else []
+
+
+def view(machine: Machine, array: ArrayRef, items: tuple[Any, ...], place: Place) -> ArrayRef:
+    """Basic indexing with integers, ``slice`` values (start, stop, step) and missing trailing axes."""
+    address = array.address
+    shape: list[Any] = []
+    strides: list[Any] = []
+    padded = (*items, *([("slice", None, None, None)] * (len(array.shape) - len(items))))
+    for item, length, stride in zip(padded, array.shape, array.strides, strict=True):
+        if isinstance(item, tuple):
+            start, count, step = _slice(item, length)
+            address = address + start * stride
+            shape.append(count)
+            strides.append(stride * step)
+            continue
+        inside, outside = _wrap(item, length)
+        if outside is not False:
+            report_outside(machine, array, tuple(i for i in items if not isinstance(i, tuple)), outside, place, "view of")
+            inside = np.where(outside, 0, inside)
+        address = address + inside * stride
+    return ArrayRef(array.space, array.name, array.dtype, address, tuple(shape), tuple(strides))
+
+
+def _slice(item: tuple[Any, ...], length: Any) -> tuple[Any, Any, Any]:
+    """First index, count and step of a slice over an axis, as Python clips it."""
+    _, start, stop, step = item
+    step = 1 if step is None else step
+    if not any(is_wide(part) for part in (start, stop, step, length)):
+        number = range(int(length))[
+            slice(*(None if part is None else int(part) for part in (start, stop, step)))
+        ]
+        return number.start, len(number), number.step
+    if is_wide(step) or int(step) <= 0:
+        raise NotSimulated("the simulator does not know slices with a step that is negative or differs by thread")
+    start = 0 if start is None else start
+    stop = length if stop is None else stop
+    start = np.clip(np.where(start < 0, start + length, start), 0, length)
+    stop = np.clip(np.where(stop < 0, stop + length, stop), 0, length)
+    return start, np.maximum(-(-(stop - start) // step), 0), step

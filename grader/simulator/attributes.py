@@ -1,0 +1,94 @@
+"""Attributes: of modules (resolved while translating), arrays, complex numbers and ``threadIdx``. Runs in the runner."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numba import cuda
+
+from grader.simulator.frontend import types
+from grader.simulator.machine import Machine
+from grader.simulator.numba_types import convert, dtype_of, is_scalar, plain
+from grader.simulator.program import Registers
+
+if TYPE_CHECKING:
+    from grader.simulator.translate import Inlined
+
+_COORDINATES = {"threadIdx": ("tx", "ty", "tz"), "blockIdx": ("bx", "by", "bz")}
+_EXTENTS = {"blockDim": "block", "gridDim": "grid"}
+
+
+def translate_attribute(body: Inlined, target: Any, expr: Any) -> None:
+    """``target = value.attr``."""
+    value_type = plain(body.type_of(expr.value))
+    target_type = body.type_of(target)
+    register = body.register(target.name)
+    if isinstance(value_type, types.Module):
+        _module_attribute(body, target, expr, value_type.pymod)
+        return
+    if str(value_type) == "Dim3":
+        _dimension(body, register, body.static.get(expr.value.name), expr.attr)
+        return
+    source = body.register(expr.value.name)
+    if isinstance(value_type, types.Array):
+        getter = {
+            "shape": lambda a: tuple(_int64(n) for n in a.shape),
+            "strides": lambda a: tuple(_int64(n) for n in a.strides),
+            "size": lambda a: _int64(math.prod(a.shape)),
+            "ndim": lambda a: np.int64(len(a.shape)),
+            "itemsize": lambda a: np.int64(a.dtype.itemsize),
+            "nbytes": lambda a: _int64(math.prod(a.shape) * a.dtype.itemsize),
+            "T": lambda a: a.with_parts((a.address, *a.shape[::-1], *a.strides[::-1])),
+        }.get(expr.attr)
+        if getter is not None:
+            body.compute(register, getter, (source,))
+            return
+    if is_scalar(value_type) and expr.attr in ("real", "imag"):
+        dtype = dtype_of(target_type)
+        part = np.real if expr.attr == "real" else np.imag
+        body.compute(register, lambda value: convert(part(value), dtype), (source,))
+        return
+    raise body.unknown(f"the attribute {expr.attr} of {value_type}")
+
+
+def _int64(value: Any) -> Any:
+    return value if isinstance(value, np.ndarray) else np.int64(value)
+
+
+def _module_attribute(body: Inlined, target: Any, expr: Any, module: Any) -> None:
+    target_type = body.type_of(target)
+    name = expr.attr
+    if module is cuda and (name in _COORDINATES or name in _EXTENTS):
+        body.static[target.name] = name
+        return
+    register = body.register(target.name)
+    if module is cuda and name == "laneid":
+        body.add(lambda m, r: r.__setitem__(register, convert(m.per_lane("lane"), np.dtype(np.int32))), (), (register,))
+        return
+    if module is cuda and name == "warpsize":
+        body.constant(target.name, np.int32(32))
+        return
+    value = getattr(module, name, None)
+    body.static[target.name] = value
+    if body.is_static(target_type) or value is None:
+        return
+    body.constant(target.name, body.constant_value(value, plain(target_type)))
+
+
+def _dimension(body: Inlined, register: int, which: Any, axis: str) -> None:
+    position = "xyz".index(axis)
+    if which in _COORDINATES:
+        name = _COORDINATES[which][position]
+
+        def step(m: Machine, r: Registers) -> None:
+            r[register] = m.per_lane(name)
+    elif which in _EXTENTS:
+        extent = _EXTENTS[which]
+
+        def step(m: Machine, r: Registers) -> None:
+            r[register] = np.int32(getattr(m.wave, extent)[position])
+    else:
+        raise body.unknown("this use of threadIdx, blockIdx, blockDim or gridDim")
+    body.add(step, (), (register,))

@@ -1,0 +1,41 @@
+"""Collects findings of a launch: the same thing at the same place is kept once, with a count. Runs in the runner."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from grader.records import Finding, Place, Severity
+
+MAX_FINDINGS = 200
+
+
+class Findings:
+    """Findings in the order in which they were first seen."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, int, str], Finding] = {}
+
+    def add(
+        self,
+        kind: str,
+        severity: Severity,
+        place: Place,
+        what: str,
+        advice: str = "",
+        *,
+        array: str = "",
+        threads: tuple[Any, ...] = (),
+        count: int = 1,
+    ) -> None:
+        """Note a finding, or that it was seen again."""
+        key = (kind, place.line, array)
+        known = self._found.get(key)
+        if known is not None:
+            self._found[key] = replace(known, count=known.count + count)
+        elif len(self._found) < MAX_FINDINGS:
+            self._found[key] = Finding(kind, severity, place, what, advice, array, threads, count)
+
+    def all(self) -> tuple[Finding, ...]:
+        """Everything found so far."""
+        return tuple(self._found.values())

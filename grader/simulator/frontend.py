@@ -1,0 +1,248 @@
+"""Typing a kernel with the very pipeline of the GPU compile, up to type inference. Runs in the runner.
+
+In: a Python function and Numba argument types. Out: ``TypedFunction``, Numba's typed IR. No GPU, driver or
+toolkit is asked: device functions that a kernel calls are typed the same way and never lowered.
+
+Works with numba-cuda where installed, else with Numba's built-in target: every class is taken from the
+``numba.cuda`` modules themselves, which hides where each of the two keeps it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numba.cuda.compiler as numba_compiler
+import numba.cuda.dispatcher as numba_dispatcher
+from numba import cuda
+from numba.core import errors as core_errors
+from numba.core.target_extension import target_override
+from numba.cuda.descriptor import cuda_target
+
+from grader.gpu_models import GpuModel
+
+types: Any = numba_compiler.types
+_compile_extra: Any = getattr(numba_compiler, "compile_extra", None) or numba_compiler.compiler.compile_extra
+_ERRORS: tuple[type[BaseException], ...] = (core_errors.NumbaError,)
+with contextlib.suppress(ImportError):
+    from numba.cuda.core import errors as cuda_errors
+
+    _ERRORS = (core_errors.NumbaError, cuda_errors.NumbaError)
+
+
+class KernelError(Exception):
+    """Numba rejects the kernel. ``str()`` is its message, cut to what helps; ``line`` is 0 if it named none."""
+
+    def __init__(self, message: str, line: int) -> None:
+        super().__init__(message)
+        self.line = line
+
+
+@dataclass(frozen=True)
+class TypedFunction:
+    """One specialisation: Numba's IR after type inference, with the type of every variable and call."""
+
+    name: str
+    filename: str
+    line: int
+    ir: Any
+    typemap: dict[str, Any]
+    calltypes: dict[Any, Any]
+    return_type: Any
+    arg_types: tuple[Any, ...]
+
+
+@numba_compiler.register_pass(mutates_CFG=False, analysis_only=True)
+class _KeepTypedIR(numba_compiler.LoweringPass):  # type: ignore[misc, name-defined]
+    """Takes the place of lowering: hands the compiler's state to whoever asked."""
+
+    _name = "warpgrade_keep_typed_ir"
+
+    def __init__(self) -> None:
+        numba_compiler.LoweringPass.__init__(self)
+
+    def run_pass(self, state: Any) -> bool:
+        state.metadata["warpgrade"] = (
+            state.func_ir,
+            dict(state.typemap),
+            dict(state.calltypes),
+            state.return_type,
+        )
+        state["cr"] = state.metadata["warpgrade"]
+        return True
+
+
+def _pipeline() -> type:
+    """The compiler class, made while the target override holds, as Numba's passes expect."""
+
+    class TypingCompiler(numba_compiler.CUDACompiler):  # type: ignore[misc, name-defined]
+        def define_cuda_lowering_pipeline(self, state: Any) -> Any:
+            manager = numba_compiler.PassManager("warpgrade_typing")
+            manager.add_pass(numba_compiler.IRLegalization, "ensure IR is legal")
+            manager.add_pass(_KeepTypedIR, "keep typed IR")
+            manager.finalize()
+            return manager
+
+    return TypingCompiler
+
+
+class _TypedOnly:
+    """What a dispatcher keeps for a device function that was typed and not lowered."""
+
+    objectmode = False
+    entry_point = None
+    fndesc = None
+    library = None
+
+    def __init__(self, signature: Any) -> None:
+        self.signature = signature
+
+
+class Frontend:
+    """Types functions for one GPU model and caches the results by function and argument types."""
+
+    def __init__(self, gpu: GpuModel) -> None:
+        self._gpu = gpu
+        self._typed: dict[tuple[Callable[..., Any], tuple[Any, ...]], TypedFunction] = {}
+        self._depth = 0
+        self._borrowed: list[tuple[Any, tuple[Any, ...]]] = []
+
+    def type(self, function: Callable[..., Any], arg_types: tuple[Any, ...]) -> TypedFunction:
+        """The typed IR of ``function`` for ``arg_types``. Raises KernelError where Numba rejects it."""
+        key = (function, arg_types)
+        if key not in self._typed:
+            try:
+                with self._typing_only():
+                    self._typed[key] = self._compile(function, arg_types)
+            except _ERRORS as error:
+                raise KernelError(*explain(error)) from None
+        return self._typed[key]
+
+    def _compile(self, function: Callable[..., Any], arg_types: tuple[Any, ...]) -> TypedFunction:
+        flags = numba_compiler.CUDAFlags()
+        flags.no_compile = True
+        flags.no_cpython_wrapper = True
+        flags.no_cfunc_wrapper = True
+        flags.error_model = "numpy"
+        flags.compute_capability = self._gpu.compute_capability
+        with target_override("cuda"):
+            ir, typemap, calltypes, return_type = _compile_extra(
+                typingctx=cuda_target.typing_context,
+                targetctx=cuda_target.target_context,
+                func=function,
+                args=arg_types,
+                return_type=None,
+                flags=flags,
+                locals={},
+                pipeline_class=_pipeline(),
+            )
+        loc = ir.loc
+        return TypedFunction(
+            function.__qualname__, loc.filename, loc.line, ir, typemap, calltypes, return_type, arg_types
+        )
+
+    @contextlib.contextmanager
+    def _typing_only(self) -> Iterator[None]:
+        """While it holds, device functions are typed by us; afterwards dispatchers are as they were.
+
+        Without this, typing a call of a device function would lower it and ask the driver for a device.
+        """
+        dispatcher_class = numba_dispatcher.CUDADispatcher
+        original = dispatcher_class.compile_device
+        frontend = self
+
+        def compile_device(dispatcher: Any, args: tuple[Any, ...], return_type: Any = None) -> Any:
+            if args not in dispatcher.overloads:
+                typed = frontend.type(dispatcher.py_func, args)
+                signature = numba_compiler.typing.signature(typed.return_type, *args)
+                dispatcher.overloads[args] = _TypedOnly(signature)
+                frontend._borrowed.append((dispatcher, args))
+            return dispatcher.overloads[args]
+
+        if self._depth == 0:
+            dispatcher_class.compile_device = compile_device
+        self._depth += 1
+        try:
+            yield
+        finally:
+            self._depth -= 1
+            if self._depth == 0:
+                dispatcher_class.compile_device = original
+                for dispatcher, args in self._borrowed:
+                    dispatcher.overloads.pop(args, None)
+                self._borrowed.clear()
+
+
+def python_function(callee: Any) -> Callable[..., Any] | None:
+    """The Python function behind a type of a callee, if it is a dispatcher (device or njit function)."""
+    dispatcher = getattr(callee, "dispatcher", None)
+    return getattr(dispatcher, "py_func", None)
+
+
+def callee_key(callee: Any) -> Any:
+    """What a callee's type stands for: the object that was called (``cuda.grid``, ``math.sqrt``, ``range``)."""
+    return getattr(callee, "typing_key", None) or getattr(callee, "key", None)
+
+
+_ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
+_FILE_LINE = re.compile(r'File "([^"]*kernels\.py)", line (\d+)')
+_ERROR_LINE = re.compile(r"^\s*(?:[\w.]*(?:Error|Exception)): ?(.*)$")
+_NOISE = re.compile(
+    r"^(Failed in .* mode pipeline|During: |- Resolution failure|- argument|There are \d+ candidate|Overload of"
+    r"|Match failure|Rejected as|File |During|Enable|This is not usually|To see Python|numba|For more information)"
+)
+
+
+def explain(error: BaseException) -> tuple[str, int]:
+    """Numba's message cut to the sentences that help, and the line of kernels.py that it is about (0: unknown)."""
+    text = _ESCAPES.sub("", str(error))
+    line = _line_of(error, text)
+    rows = [row.strip() for row in text.splitlines()]
+    kept: list[str] = []
+    for index, row in enumerate(rows):
+        if not row or _NOISE.match(row) or set(row) <= set("-^.<> ") or row.startswith(">>>"):
+            continue
+        if "source line" in row or "source missing" in row:
+            continue
+        before = rows[index - 1] if index else ""
+        if _FILE_LINE.match(before) or (row.endswith("^") and not row.strip("^ ")):
+            continue
+        kept.append(row)
+    errors = [match.group(1) for row in kept if (match := _ERROR_LINE.match(row)) and match.group(1)]
+    first = next((row for row in kept if not _ERROR_LINE.match(row)), kept[0] if kept else type(error).__name__)
+    parts = [first]
+    if first.startswith("No implementation of function"):
+        parts = [first] + [row for row in kept if row.startswith(">>>") or "found for signature" in row][:1]
+        signature = next((row.strip("> ") for row in rows if row.startswith(">>>")), "")
+        if signature:
+            parts.append(signature)
+    if errors and errors[-1] not in parts:
+        parts.append(errors[-1])
+    return " ".join(dict.fromkeys(parts))[:600], line
+
+
+def _line_of(error: BaseException, text: str) -> int:
+    """The innermost line of kernels.py that an error of Numba is about."""
+    lines = [int(match.group(2)) for match in _FILE_LINE.finditer(text)]
+    if lines:
+        return lines[-1]
+    loc = getattr(error, "loc", None)
+    if loc is not None and getattr(loc, "line", None):
+        return int(loc.line)
+    found = 0
+    trace = error.__traceback__
+    while trace is not None:
+        for holder in ("self", "inst"):
+            loc = getattr(trace.tb_frame.f_locals.get(holder), "loc", None)
+            if loc is not None and str(getattr(loc, "filename", "")).endswith("kernels.py"):
+                found = int(loc.line)
+        trace = trace.tb_next
+    return found
+
+
+def has_builtin_target() -> bool:
+    """Whether typing uses Numba's built-in CUDA target rather than numba-cuda."""
+    return "numba_cuda" not in (cuda.__file__ or "")

@@ -1,0 +1,236 @@
+"""One simulated launch: check it as a GPU would, run its waves, hand back findings and counters. Runs in the runner."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from grader.gpu_models import GpuModel
+from grader.records import Finding
+from grader.simulator.findings import Findings
+from grader.simulator.frontend import Frontend, types
+from grader.simulator.machine import Machine, StepLimit
+from grader.simulator.memory import ArrayRef, GlobalSpace, Space, round_up
+from grader.simulator.numba_types import caster, convert, dtype_of, is_scalar, numba_array, numba_scalar, plain
+from grader.simulator.program import Program
+from grader.simulator.translate import ConstantArray, Translator
+from grader.simulator.wave import Wave
+
+Triple = tuple[int, int, int]
+# Lanes that run at the same time. Fewer cost overhead per lane, more fall out of the processor's caches.
+WAVE_LANES = 1 << 16
+# Shared and local memory that a wave may take, in bytes.
+WAVE_BYTES = 256 << 20
+
+
+class LaunchRefused(Exception):
+    """A launch that a GPU would refuse. ``str()`` says why in one sentence; ``advice`` what to try."""
+
+    def __init__(self, message: str, advice: str = "") -> None:
+        super().__init__(message)
+        self.advice = advice
+
+
+@dataclass(frozen=True)
+class Argument:
+    """A kernel argument: an ``ArrayRef`` in global memory, a NumPy scalar, a Python number, or a tuple of those."""
+
+    value: Any
+
+
+@dataclass(frozen=True)
+class SimulatedLaunch:
+    """What a launch showed: findings, and counters summed over all threads."""
+
+    findings: tuple[Finding, ...]
+    counters: dict[str, int] = field(default_factory=dict)
+
+
+class Simulator:
+    """Programs and memory of one process. ``source`` is the text that kernels come from, for places."""
+
+    def __init__(self, gpu: GpuModel, source: str, filename: str, memory: GlobalSpace, deadline: float) -> None:
+        self.gpu = gpu
+        self.memory = memory
+        self.deadline = deadline
+        self._lines = source.splitlines()
+        self._filename = filename
+        self._frontend = Frontend(gpu)
+        self._programs: dict[tuple[Any, tuple[Any, ...]], tuple[Program, tuple[Any, ...]]] = {}
+
+    def launch(
+        self,
+        kernel: Callable[..., Any],
+        grid: Triple,
+        block: Triple,
+        arguments: Sequence[Any],
+        *,
+        dynamic_shared_bytes: int = 0,
+        signatures: Sequence[tuple[Any, ...]] = (),
+    ) -> SimulatedLaunch:
+        """Run ``kernel`` over ``grid`` and ``block``.
+
+        ``arguments`` are ArrayRefs, NumPy or Python scalars, or tuples of those. Raises LaunchRefused,
+        frontend.KernelError (Numba rejects it), NotSimulated, StepLimit.
+        """
+        check_geometry(self.gpu, grid, block)
+        given = tuple(type_of(argument) for argument in arguments)
+        wanted = choose_signature(given, signatures)
+        program = self._program(kernel, wanted)
+        static = round_up(program.shared_bytes) if program.shared_bytes else 0
+        if static + dynamic_shared_bytes > self.gpu.max_shared_bytes_per_block:
+            raise LaunchRefused(
+                f"a block asks for {static + dynamic_shared_bytes} bytes of shared memory; "
+                f"{self.gpu.name} gives at most {self.gpu.max_shared_bytes_per_block}",
+                "use smaller tiles or a smaller dtype",
+            )
+        values = []
+        for argument, source, target in zip(arguments, given, wanted, strict=True):
+            value = argument if isinstance(argument, ArrayRef) else _scalar_value(argument, source)
+            cast = None if isinstance(argument, ArrayRef) else caster(source, target)
+            values.append(cast(value) if cast else value)
+        return self._run(program, grid, block, values, static, dynamic_shared_bytes)
+
+    def _program(self, kernel: Callable[..., Any], wanted: tuple[Any, ...]) -> Program:
+        key = (kernel, wanted)
+        if key not in self._programs:
+            typed = self._frontend.type(kernel, wanted)
+            self._programs[key] = (
+                Translator(self._frontend, self._lines, self._filename).translate(typed),
+                wanted,
+            )
+        return self._programs[key][0]
+
+    def _run(
+        self, program: Program, grid: Triple, block: Triple, values: list[Any], static: int, dynamic: int
+    ) -> SimulatedLaunch:
+        findings = Findings()
+        threads = block[0] * block[1] * block[2]
+        blocks = grid[0] * grid[1] * grid[2]
+        shared_segment = round_up(static + dynamic)
+        local_segment = round_up(program.local_bytes) if program.local_bytes else 0
+        per_block = shared_segment + threads * local_segment
+        wave_blocks = max(1, min(blocks, WAVE_LANES // threads, WAVE_BYTES // max(per_block, 1)))
+        spaces: dict[str, Space] = {"global": self.memory}
+        constants = [self._constant(array) for array in program.constants]
+        spaces["shared"] = Space("shared", wave_blocks * shared_segment, shared_segment)
+        spaces["local"] = Space("local", wave_blocks * threads * local_segment, local_segment)
+        machine = Machine(program, spaces, constants, findings, self.deadline)
+        machine.static_shared_bytes, machine.dynamic_shared_bytes = static, dynamic
+        with np.errstate(all="ignore"):
+            for first in range(0, blocks, wave_blocks):
+                if first:
+                    spaces["shared"].scrub()
+                    spaces["local"].scrub()
+                machine.run(Wave(grid, block, first, min(wave_blocks, blocks - first)), list(values))
+        counters = dict(machine.counters)
+        counters["threads"] = blocks * threads
+        counters["blocks"] = blocks
+        counters["shared_bytes"] = static + dynamic
+        return SimulatedLaunch(findings.all(), counters)
+
+    def _constant(self, array: Any) -> ArrayRef:
+        address = self.memory.allocate(array.nbytes)
+        self.memory.bytes[address : address + array.nbytes] = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        return ArrayRef.contiguous("global", "a captured array", array.dtype, address, array.shape)
+
+
+def type_of(argument: Any) -> Any:
+    """The Numba type of a launch argument, as Numba's own launch sees it."""
+    if isinstance(argument, ArrayRef):
+        return numba_array(argument.dtype, argument.shape, argument.strides)
+    if isinstance(argument, tuple):
+        return types.BaseTuple.from_types([type_of(item) for item in argument])
+    if isinstance(argument, np.generic):
+        return numba_scalar(argument.dtype)
+    if isinstance(argument, bool):
+        return types.boolean
+    if isinstance(argument, int):
+        return types.int64 if -(2**63) <= argument < 2**63 else types.uint64
+    if isinstance(argument, float):
+        return types.float64
+    if isinstance(argument, complex):
+        return types.complex128
+    if argument is None:
+        return types.none
+    raise LaunchRefused(f"a kernel cannot take a {type(argument).__name__} as argument")
+
+
+def _scalar_value(argument: Any, numba_type: Any) -> Any:
+    if isinstance(argument, tuple):
+        return tuple(
+            item if isinstance(item, ArrayRef) else _scalar_value(item, plain(t))
+            for item, t in zip(argument, numba_type, strict=True)
+        )
+    if argument is None:
+        return None
+    return convert(argument, dtype_of(numba_type))
+
+
+def choose_signature(given: tuple[Any, ...], signatures: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
+    """The types to compile for: ``given``, or the first declared signature that accepts them."""
+    if not signatures:
+        return given
+    for signature in signatures:
+        if len(signature) == len(given) and all(_accepts(s, g) for s, g in zip(signature, given, strict=True)):
+            return tuple(signature)
+    declared = "; ".join("(" + ", ".join(map(str, s)) + ")" for s in signatures)
+    found = ", ".join(map(str, given))
+    raise LaunchRefused(
+        f"no declared signature of the kernel fits: declared {declared}, called with ({found})",
+        "leave the signature out and let Numba infer the types",
+    )
+
+
+def _accepts(declared: Any, given: Any) -> bool:
+    if isinstance(declared, types.Array):
+        return (
+            isinstance(given, types.Array)
+            and declared.dtype == given.dtype
+            and declared.ndim == given.ndim
+            and declared.layout in ("A", given.layout)
+        )
+    return is_scalar(declared) and is_scalar(given)
+
+
+def check_geometry(gpu: GpuModel, grid: Triple, block: Triple) -> None:
+    """Raise LaunchRefused where a GPU of this model would refuse grid or block."""
+    threads = block[0] * block[1] * block[2]
+    if min(grid) < 1 or min(block) < 1:
+        which, value = ("grid", grid) if min(grid) < 1 else ("block", block)
+        raise LaunchRefused(
+            f"a {which} of {value} is empty: every dimension must be at least 1",
+            "round the number of blocks up: (n + threads - 1) // threads",
+        )
+    swapped = " Are block and grid swapped? A launch is kernel[blocks_per_grid, threads_per_block](...)."
+    if threads > gpu.max_threads_per_block or any(b > limit for b, limit in zip(block, gpu.max_block, strict=True)):
+        hint = swapped if grid[0] * grid[1] * grid[2] <= gpu.max_threads_per_block else ""
+        raise LaunchRefused(
+            f"a block of {block} has {threads} threads; {gpu.name} allows at most {gpu.max_threads_per_block} "
+            f"threads and {gpu.max_block} per dimension.{hint}",
+            "use fewer threads per block and more blocks",
+        )
+    if any(g > limit for g, limit in zip(grid, gpu.max_grid, strict=True)):
+        raise LaunchRefused(
+            f"a grid of {grid} is too large; {gpu.name} allows at most {gpu.max_grid}", "put the longest dimension first"
+        )
+
+
+def deadline_in(cpu_seconds: float) -> float:
+    """The deadline that many seconds of CPU time from now, for ``Simulator``."""
+    return time.process_time() + cpu_seconds
+
+
+__all__ = [
+    "ConstantArray",
+    "LaunchRefused",
+    "SimulatedLaunch",
+    "Simulator",
+    "StepLimit",
+    "check_geometry",
+    "deadline_in",
+]

@@ -1,0 +1,310 @@
+"""The machine: schedules groups of lanes over a program's blocks, a wave of thread blocks at a time. Runs in the runner.
+
+All lanes (threads) of a wave advance together. Lanes that branch differently form groups; the group whose block
+comes first in the weak topological order runs next, so that lanes meet again at the post-dominator, and a group
+that has waited long goes first, so that a lane that spins yields to those it waits for. A barrier holds a block's
+lanes until all that have not returned are there.
+
+While a block runs, ``machine.lanes`` is None when every lane of the wave takes part, else the lanes that do;
+registers then hold values for just those.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from grader.records import Place, Severity
+from grader.simulator.findings import Findings
+from grader.simulator.memory import ArrayRef, Space, is_wide, merge, take
+from grader.simulator.program import Barrier, Block, Branch, Exit, Jump, Program, Registers
+from grader.simulator.wave import Wave
+
+LaneIndex = npt.NDArray[np.intp]
+# A group that has waited for this many block issues goes first: long loops are rarely longer, spinning
+# lanes get their answer within a tenth of a second.
+PATIENCE = 2048
+# How often the clock is read, in block issues.
+CLOCK_EVERY = 64
+
+
+class StepLimit(Exception):
+    """The launch used up its time; ``place`` is where it was."""
+
+    def __init__(self, place: Place) -> None:
+        super().__init__(str(place))
+        self.place = place
+
+
+class Machine:
+    """One launch's state. ``deadline`` is CPU time (``time.process_time`` seconds) at which it stops."""
+
+    def __init__(
+        self, program: Program, spaces: dict[str, Space], constants: list[ArrayRef], findings: Findings, deadline: float
+    ) -> None:
+        self.program = program
+        self.spaces = spaces
+        self.constants = constants
+        self.findings = findings
+        self.counters: Counter[str] = Counter()
+        self.lanes: LaneIndex | None = None
+        self.active = 0
+        self.wave: Wave
+        self._deadline = deadline
+        self._registers: Registers = []
+        self._pending: dict[int, LaneIndex | None] = {}
+        self._since: dict[int, int] = {}
+        self._waiting: dict[int, LaneIndex] = {}
+        self._issues = 0
+
+    # ------------------------------------------------------------------ what steps use
+
+    def per_lane(self, name: str) -> Any:
+        """A coordinate of the active lanes (see ``Wave``): one number, or one per active lane."""
+        value = self.wave.coordinate(name)
+        if self.lanes is not None and is_wide(value):
+            return value[self.lanes]
+        return value
+
+    def segment_base(self, space: str, itemsize: int) -> Any:
+        """Where each active lane's segment of a space starts, in elements of ``itemsize`` bytes."""
+        if space == "global":
+            return 0
+        value = self.wave.segment_base(space, self.spaces[space].segment, itemsize)
+        if self.lanes is not None and is_wide(value):
+            return value[self.lanes]
+        return value
+
+    def live_elsewhere(self, register: int) -> bool:
+        """Whether a group other than the running one may still read this register."""
+        blocks = self.program.blocks
+        return any(register in blocks[target].live_in for target in self._pending) or any(
+            register in blocks[index].live_in or register in self._barrier_reads(index) for index in self._waiting
+        )
+
+    def _barrier_reads(self, index: int) -> frozenset[int]:
+        end = self.program.blocks[index].end
+        assert isinstance(end, Barrier)
+        target = self.program.blocks[end.target].live_in
+        return target | {end.predicate, end.mask}
+
+    # ------------------------------------------------------------------ scheduling
+
+    def run(self, wave: Wave, arguments: list[Any]) -> None:
+        """Run all lanes of one wave to their end. Raises StepLimit."""
+        self.wave = wave
+        self._registers = [*arguments, *([None] * (self.program.registers - len(arguments)))]
+        self._pending = {0: None}
+        self._since = {0: self._issues}
+        self._waiting = {}
+        while self._pending or self._waiting:
+            if not self._pending:
+                self._release(stuck=True)
+                continue
+            index = self._choose()
+            lanes = self._pending.pop(index)
+            if lanes is not None and lanes.size == wave.alive and not self._pending and not self._waiting:
+                lanes = self._compact(lanes, self.program.blocks[index])
+            self._issue(index, lanes)
+
+    def _choose(self) -> int:
+        self._issues += 1
+        if self._issues % CLOCK_EVERY == 0 and time.process_time() > self._deadline:
+            blocks = self.program.blocks
+            raise StepLimit(max((blocks[index].place for index in self._pending), key=lambda place: place.line))
+        if len(self._pending) == 1:
+            return next(iter(self._pending))
+        oldest = min(self._pending, key=lambda index: self._since[index])
+        if self._issues - self._since[oldest] > PATIENCE:
+            return oldest
+        return min(self._pending, key=lambda index: self.program.blocks[index].rank)
+
+    def _compact(self, lanes: LaneIndex, block: Block) -> None:
+        """All lanes that are left run as one group: forget the others."""
+        if lanes.size == self.wave.total:
+            return
+        moved: dict[int, Any] = {}
+        for register, value in enumerate(self._registers):
+            self._registers[register] = take(value, lanes, moved) if register in block.live_in else None
+        self.wave.keep(lanes)
+
+    def _issue(self, index: int, lanes: LaneIndex | None) -> None:
+        block = self.program.blocks[index]
+        self.lanes = lanes
+        self.active = self.wave.total if lanes is None else lanes.size
+        registers = self._registers
+        if lanes is None:
+            for step in block.steps:
+                step(self, registers)
+            self._end(index, block, None, registers)
+            return
+        local: Registers = [None] * len(registers)
+        for register in block.inputs:
+            local[register] = take(registers[register], lanes)
+        for step in block.steps:
+            step(self, local)
+        for register in block.outputs:
+            old = registers[register] if self.live_elsewhere(register) else None
+            registers[register] = merge(old, local[register], lanes, self.wave.total)
+        self._end(index, block, lanes, local)
+
+    def _end(self, index: int, block: Block, lanes: LaneIndex | None, registers: Registers) -> None:
+        match block.end:
+            case Jump(target):
+                self._go(target, lanes)
+            case Branch(condition, yes, no):
+                self._branch(registers[condition], yes, no, lanes)
+            case Exit():
+                self.wave.retire(lanes)
+                if self._waiting:
+                    self._release(stuck=False)
+            case Barrier() as barrier:
+                self.counters["barriers"] += self.active if barrier.scope == "block" else 0
+                if lanes is None and not self._waiting:
+                    self._pass_barrier(barrier, None)
+                    self._go(barrier.target, None)
+                    return
+                arriving = np.arange(self.wave.total) if lanes is None else lanes
+                known = self._waiting.get(index)
+                self._waiting[index] = arriving if known is None else np.concatenate([known, arriving])
+                self._release(stuck=False)
+
+    def _branch(self, condition: Any, yes: int, no: int, lanes: LaneIndex | None) -> None:
+        if not is_wide(condition):
+            self._go(yes if condition else no, lanes)
+            return
+        count = int(np.count_nonzero(condition))
+        if count in (0, condition.size):
+            self._go(yes if count else no, lanes)
+            return
+        taken = np.flatnonzero(condition)
+        others = np.flatnonzero(~condition)
+        self._go(yes, taken if lanes is None else lanes[taken])
+        self._go(no, others if lanes is None else lanes[others])
+
+    def _go(self, target: int, lanes: LaneIndex | None) -> None:
+        if target not in self._pending:
+            self._pending[target] = lanes
+            self._since[target] = self._issues
+            return
+        known = self._pending[target]
+        if known is None or lanes is None:
+            self._pending[target] = None
+            return
+        joined = np.concatenate([known, lanes])
+        self._pending[target] = None if joined.size == self.wave.total else joined
+
+    # ------------------------------------------------------------------ barriers
+
+    def _pass_barrier(self, barrier: Barrier, lanes: LaneIndex | None) -> None:
+        """The vote of a barrier's ``count``, ``and``, ``or`` forms, for lanes that pass it together."""
+        if not barrier.vote:
+            return
+        slots = self.wave.coordinate("slot")
+        slots = np.broadcast_to(slots, self.wave.total) if not is_wide(slots) else slots
+        slots = slots if lanes is None else slots[lanes]
+        predicate = np.broadcast_to(take(self._registers[barrier.predicate], lanes), slots.shape) != 0
+        yes = np.bincount(slots, predicate)[slots]
+        there = np.bincount(slots)[slots]
+        vote = {"count": yes, "and": yes == there, "or": yes > 0}[barrier.vote].astype(np.int32)
+        old = None if lanes is None else self._registers[barrier.result]
+        self._registers[barrier.result] = vote if lanes is None else merge(old, vote, lanes, self.wave.total)
+
+    def _release(self, *, stuck: bool) -> None:
+        """Let lanes pass whose barrier is complete. ``stuck`` says that no other lane can still arrive."""
+        blocks = self.program.blocks
+        for index in list(self._waiting):
+            barrier = blocks[index].end
+            assert isinstance(barrier, Barrier)
+            if barrier.scope == "warp":
+                self._release_warps(index, barrier, stuck=stuck)
+        waiting = {i: lanes for i, lanes in self._waiting.items() if blocks[i].end.scope == "block"}  # type: ignore[union-attr]
+        if not waiting:
+            return
+        slots = np.broadcast_to(self.wave.coordinate("slot"), self.wave.total)
+        everyone = np.concatenate(list(waiting.values()))
+        arrived = np.bincount(slots[everyone], minlength=self.wave.blocks)
+        complete = (arrived > 0) & (arrived == self.wave.alive_per_block())
+        if not complete.any():
+            if stuck and self._waiting.keys() == waiting.keys():
+                raise AssertionError("a barrier waits for lanes that are neither running nor returned")
+            return
+        self._report_divergence(waiting, slots, complete)
+        for index, lanes in waiting.items():
+            passing = complete[slots[lanes]]
+            if not passing.any():
+                continue
+            released, kept = lanes[passing], lanes[~passing]
+            if kept.size:
+                self._waiting[index] = kept
+            else:
+                del self._waiting[index]
+            barrier = blocks[index].end
+            assert isinstance(barrier, Barrier)
+            self._pass_barrier(barrier, released)
+            self._go(barrier.target, None if released.size == self.wave.total else released)
+
+    def _report_divergence(
+        self, waiting: dict[int, LaneIndex], slots: npt.NDArray[Any], complete: npt.NDArray[np.bool_]
+    ) -> None:
+        places = {index: self.program.blocks[index].end.place for index in waiting}  # type: ignore[union-attr]
+        if len({place.line for place in places.values()}) < 2:
+            return
+        seen = np.zeros(self.wave.blocks, np.int64)
+        for line in {place.line for place in places.values()}:
+            here = np.concatenate([lanes for index, lanes in waiting.items() if places[index].line == line])
+            seen += np.bincount(slots[here], minlength=self.wave.blocks) > 0
+        split = complete & (seen > 1)
+        if not split.any():
+            return
+        first, second = sorted(places.values(), key=lambda place: place.line)[:2]
+        example = next(
+            lanes[split[slots[lanes]]][0] for index, lanes in waiting.items() if split[slots[lanes]].any()
+        )
+        self.findings.add(
+            "divergent-barrier",
+            Severity.ERROR,
+            first,
+            f"threads of one block wait at different barriers: some at line {first.line}, others at line {second.line}",
+            "put syncthreads() where every thread of the block passes it, outside of if and else",
+            threads=self.wave.threads(np.asarray([example])),
+            count=int(split.sum()),
+        )
+
+    def _release_warps(self, index: int, barrier: Barrier, *, stuck: bool) -> None:
+        lanes = self._waiting[index]
+        mask = take(self._registers[barrier.mask], lanes) if barrier.mask >= 0 else np.int64(-1)
+        warps = np.broadcast_to(self.wave.coordinate("warp"), self.wave.total)
+        bits = np.left_shift(np.int64(1), np.broadcast_to(self.wave.coordinate("lane"), self.wave.total))
+        alive = self.wave.alive_mask()
+        here = np.zeros(self.wave.warps, np.int64)
+        np.bitwise_or.at(here, warps[lanes], bits[lanes])
+        there = np.zeros(self.wave.warps, np.int64)
+        np.bitwise_or.at(there, warps[alive], bits[alive])
+        needed = np.broadcast_to(mask, lanes.shape).astype(np.int64) & 0xFFFFFFFF & there[warps[lanes]]
+        passing = (needed & ~here[warps[lanes]]) == 0
+        if stuck and not passing.any():
+            passing[:] = True
+            self.findings.add(
+                "incomplete-warp",
+                Severity.ERROR,
+                barrier.place,
+                "the mask names lanes of the warp that never come to this line",
+                "let every lane that the mask names execute the call, or name only those that do",
+                threads=self.wave.threads(lanes[:1]),
+            )
+        if not passing.any():
+            return
+        kept = lanes[~passing]
+        if kept.size:
+            self._waiting[index] = kept
+        else:
+            del self._waiting[index]
+        released = lanes[passing]
+        self._go(barrier.target, None if released.size == self.wave.total else released)
+
+

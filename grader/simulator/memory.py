@@ -1,0 +1,199 @@
+"""The three address spaces of a launch, and arrays over them. Runs in the runner.
+
+A space is one flat stretch of bytes: global memory is one segment that all lanes share, shared memory has a
+segment per block of the wave, local memory one per lane. An array is an address, a shape and strides, each the
+same for all lanes (a Python int) or one value per lane (an int64 array): views differ by lane in
+``for row in a`` and ``b = a if c else a[1:]``.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Bytes = npt.NDArray[np.uint8]
+# One number per lane, or one for all lanes.
+Lanes = Any
+SEGMENT = 256  # bytes: every allocation and segment is a multiple, so that every dtype is aligned
+# What memory holds before anyone writes it: NaN as a float, -1 as a signed integer, so that using it shows.
+GARBAGE = 0xFF
+
+
+def round_up(nbytes: int) -> int:
+    """``nbytes`` rounded up to whole segments."""
+    return -(-nbytes // SEGMENT) * SEGMENT
+
+
+class Space:
+    """An address space: ``name`` is "global", "shared" or "local"; ``segment`` is bytes per block or lane."""
+
+    def __init__(self, name: str, nbytes: int, segment: int = 0) -> None:
+        self.name = name
+        self.segment = segment
+        self.bytes: Bytes = np.full(max(round_up(nbytes), SEGMENT), GARBAGE, np.uint8)
+        self._views: dict[np.dtype[Any], npt.NDArray[Any]] = {}
+
+    def view(self, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+        """The whole space as elements of ``dtype``."""
+        if dtype not in self._views:
+            self._views[dtype] = self.bytes.view(dtype)
+        return self._views[dtype]
+
+    def scrub(self) -> None:
+        """Garbage everywhere, as before the first write."""
+        self.bytes.fill(GARBAGE)
+
+
+class GlobalSpace(Space):
+    """Global memory, filled up front: ``allocate`` before the first launch, then it stays where it is."""
+
+    def __init__(self, capacity: int) -> None:
+        super().__init__("global", capacity)
+        self._used = 0
+
+    def allocate(self, nbytes: int) -> int:
+        """Address of ``nbytes`` new bytes, aligned to a segment."""
+        address = self._used
+        self._used += round_up(max(nbytes, 1))
+        if self._used > self.bytes.size:
+            grown = np.full(round_up(max(self._used, 2 * self.bytes.size)), GARBAGE, np.uint8)
+            grown[: self.bytes.size] = self.bytes
+            self.bytes = grown
+            self._views.clear()
+        return address
+
+
+@dataclass(frozen=True, eq=False)
+class ArrayRef:
+    """An array in a space: ``address`` and ``strides`` in bytes, ``shape`` in elements."""
+
+    space: str
+    name: str
+    dtype: np.dtype[Any]
+    address: Lanes
+    shape: tuple[Lanes, ...]
+    strides: tuple[Lanes, ...]
+
+    @classmethod
+    def contiguous(
+        cls, space: str, name: str, dtype: np.dtype[Any], address: Lanes, shape: tuple[int, ...]
+    ) -> ArrayRef:
+        """A C-contiguous array at ``address``."""
+        strides = tuple(math.prod(shape[axis + 1 :]) * dtype.itemsize for axis in range(len(shape)))
+        return cls(space, name, dtype, address, shape, strides)
+
+    def parts(self) -> tuple[Lanes, ...]:
+        """Every component that may differ by lane."""
+        return (self.address, *self.shape, *self.strides)
+
+    def with_parts(self, parts: tuple[Lanes, ...]) -> ArrayRef:
+        """The same array with other components, in the order of ``parts``."""
+        ndim = len(self.shape)
+        return ArrayRef(
+            self.space, self.name, self.dtype, parts[0], tuple(parts[1 : 1 + ndim]), tuple(parts[1 + ndim :])
+        )
+
+
+class RangeIterator:
+    """The state of ``for i in range(...)``, shared by all copies of the iterator; ints or one per lane."""
+
+    __slots__ = ("dtype", "next", "remaining", "step")
+
+    def __init__(self, dtype: np.dtype[Any], start: Lanes, step: Lanes, remaining: Lanes) -> None:
+        self.dtype = dtype
+        self.next = start
+        self.step = step
+        self.remaining = remaining
+
+    def is_uniform(self) -> bool:
+        """Whether all lanes are at the same turn."""
+        return not any(isinstance(part, np.ndarray) for part in (self.next, self.step, self.remaining))
+
+
+def is_wide(value: Any) -> bool:
+    """Whether ``value`` has one entry per lane."""
+    return isinstance(value, np.ndarray)
+
+
+def widen(value: Lanes, lanes: int) -> npt.NDArray[Any]:
+    """``value`` with one entry per lane, writable."""
+    if isinstance(value, np.ndarray):
+        return value
+    return np.full(lanes, value)
+
+
+def take(value: Any, lanes: npt.NDArray[np.intp] | None, moved: dict[int, Any] | None = None) -> Any:
+    """``value`` for some lanes. ``moved`` keeps copies of iterators the same object."""
+    if lanes is None or value is None or isinstance(value, np.generic):
+        return value
+    if isinstance(value, np.ndarray):
+        return value[lanes]
+    if isinstance(value, tuple):
+        return tuple(take(item, lanes, moved) for item in value)
+    if isinstance(value, ArrayRef):
+        parts = value.parts()
+        if any(isinstance(part, np.ndarray) for part in parts):
+            return value.with_parts(tuple(take(part, lanes) for part in parts))
+        return value
+    if isinstance(value, RangeIterator):
+        if moved is None:
+            return value
+        if id(value) not in moved:
+            moved[id(value)] = RangeIterator(
+                value.dtype, take(value.next, lanes), take(value.step, lanes), take(value.remaining, lanes)
+            )
+        return moved[id(value)]
+    return value
+
+
+def merge(old: Any, new: Any, lanes: npt.NDArray[np.intp], total: int) -> Any:
+    """``old`` for all ``total`` lanes, with ``new`` in place for ``lanes``. Never writes into ``old``'s arrays,
+    iterators apart, which are shared state."""
+    if old is None and not _has_wide(new):
+        return new
+    if isinstance(new, tuple):
+        olds = old if isinstance(old, tuple) else (None,) * len(new)
+        return tuple(merge(o, n, lanes, total) for o, n in zip(olds, new, strict=True))
+    if isinstance(new, ArrayRef):
+        if not isinstance(old, ArrayRef):
+            old = new.with_parts(tuple(0 for _ in new.parts()))
+        parts = tuple(merge(o, n, lanes, total) for o, n in zip(old.parts(), new.parts(), strict=True))
+        return new.with_parts(parts)
+    if isinstance(new, RangeIterator):
+        if not isinstance(old, RangeIterator):
+            return RangeIterator(
+                new.dtype,
+                merge(None, new.next, lanes, total),
+                merge(None, new.step, lanes, total),
+                merge(None, new.remaining, lanes, total),
+            )
+        if old is not new:
+            old.next = merge(old.next, new.next, lanes, total)
+            old.step = merge(old.step, new.step, lanes, total)
+            old.remaining = merge(old.remaining, new.remaining, lanes, total)
+        return old
+    if not isinstance(old, np.ndarray) and not isinstance(new, np.ndarray) and old == new:
+        return old
+    dtype = new.dtype if isinstance(new, np.generic | np.ndarray) else np.dtype(np.int64)
+    if isinstance(old, np.ndarray):
+        out = old.astype(dtype, copy=True)
+    else:
+        out = np.empty(total, dtype)
+        if old is not None:
+            out.fill(old)
+    out[lanes] = new
+    return out
+
+
+def _has_wide(value: Any) -> bool:
+    if isinstance(value, tuple):
+        return any(_has_wide(item) for item in value)
+    if isinstance(value, ArrayRef):
+        return any(isinstance(part, np.ndarray) for part in value.parts())
+    if isinstance(value, RangeIterator):
+        return not value.is_uniform()
+    return isinstance(value, np.ndarray)

@@ -1,0 +1,96 @@
+"""From Numba types to NumPy dtypes, and casts between values of two Numba types. Runs in the runner."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from grader.errors import NotSimulated
+from grader.simulator.frontend import types
+from grader.simulator.memory import is_wide
+
+_SCALARS = {
+    name: np.dtype(name)
+    for name in (
+        "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128"
+    ).split()
+}
+Cast = Callable[[Any], Any]
+
+
+def plain(numba_type: Any) -> Any:
+    """``numba_type`` without its literal value."""
+    return getattr(numba_type, "literal_type", numba_type)
+
+
+def dtype_of(numba_type: Any) -> np.dtype[Any]:
+    """The NumPy dtype of a scalar Numba type. Raises NotSimulated where there is none."""
+    name = str(plain(numba_type))
+    if name not in _SCALARS:
+        raise NotSimulated(f"the simulator does not know values of Numba's type {name}")
+    return _SCALARS[name]
+
+
+def is_scalar(numba_type: Any) -> bool:
+    """Whether values of this type are numbers or booleans."""
+    return str(plain(numba_type)) in _SCALARS
+
+
+def numba_scalar(dtype: np.dtype[Any]) -> Any:
+    """The Numba type of a NumPy scalar dtype."""
+    return types.boolean if dtype == np.bool_ else getattr(types, dtype.name)
+
+
+def numba_array(dtype: np.dtype[Any], shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
+    """The Numba array type of an argument: dtype, dimensions and the layout that Numba would see."""
+    return types.Array(numba_scalar(dtype), len(shape), layout_of(dtype.itemsize, shape, strides))
+
+
+def layout_of(itemsize: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> str:
+    """ "C", "F" or "A", as NumPy's flags say it (axes of length 1 do not matter)."""
+
+    def dense(axes: list[int]) -> bool:
+        step = itemsize
+        for axis in axes:
+            if shape[axis] != 1 and strides[axis] != step:
+                return False
+            step *= shape[axis]
+        return True
+
+    if 0 in shape:
+        return "C"
+    axes = list(range(len(shape)))
+    return "C" if dense(axes[::-1]) else "F" if dense(axes) else "A"
+
+
+def convert(value: Any, dtype: np.dtype[Any]) -> Any:
+    """A scalar value, one or per lane, as ``dtype``. Float to integer truncates, as a GPU does."""
+    if is_wide(value):
+        wide: npt.NDArray[Any] = value
+        return wide if wide.dtype == dtype else wide.astype(dtype)
+    if dtype.kind in "iu" and isinstance(value, int | np.integer):
+        return np.asarray(int(value) & ((1 << 8 * dtype.itemsize) - 1), f"u{dtype.itemsize}").astype(dtype)[()]
+    return np.asarray(value).astype(dtype)[()]
+
+
+def caster(source: Any, target: Any) -> Cast | None:
+    """A function that turns a value of type ``source`` into one of type ``target``; None where nothing is to do."""
+    source, target = plain(source), plain(target)
+    if source == target or isinstance(target, types.NoneType | types.Omitted):
+        return None
+    if isinstance(target, types.BaseTuple) and isinstance(source, types.BaseTuple):
+        casts = [caster(s, t) for s, t in zip(source, target, strict=True)]
+        if not any(casts):
+            return None
+        return lambda value: tuple(c(v) if c else v for c, v in zip(casts, value, strict=True))
+    if is_scalar(target) and is_scalar(source):
+        dtype = dtype_of(target)
+        if dtype == np.bool_:
+            return lambda value: value != 0
+        if dtype.kind != "c" and dtype_of(source).kind == "c":
+            return lambda value: convert(np.real(value), dtype)
+        return lambda value: convert(value, dtype)
+    return None

@@ -1,0 +1,166 @@
+"""What Python's operators and the functions of ``math`` mean on lanes, in NumPy. Runs in the runner.
+
+Each entry takes values that are already cast as Numba casts them. Integer arithmetic wraps, floats follow IEEE
+754 (the launch runs under ``np.errstate(all="ignore")``), as compiled kernels do under Numba's NumPy error model.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+Operation = Callable[..., Any]
+
+
+def _floor_divide(a: Any, b: Any) -> Any:
+    return np.floor_divide(a, b)
+
+
+def _is(a: Any, b: Any) -> Any:
+    return np.equal(a, b)
+
+
+ARITHMETIC: dict[Any, Operation] = {
+    operator.add: np.add,
+    operator.sub: np.subtract,
+    operator.mul: np.multiply,
+    operator.truediv: np.true_divide,
+    operator.floordiv: _floor_divide,
+    operator.mod: np.remainder,
+    operator.pow: np.power,
+    operator.and_: np.bitwise_and,
+    operator.or_: np.bitwise_or,
+    operator.xor: np.bitwise_xor,
+    operator.lshift: np.left_shift,
+    operator.rshift: np.right_shift,
+}
+INPLACE: dict[Any, Any] = {
+    operator.iadd: operator.add,
+    operator.isub: operator.sub,
+    operator.imul: operator.mul,
+    operator.itruediv: operator.truediv,
+    operator.ifloordiv: operator.floordiv,
+    operator.imod: operator.mod,
+    operator.ipow: operator.pow,
+    operator.iand: operator.and_,
+    operator.ior: operator.or_,
+    operator.ixor: operator.xor,
+    operator.ilshift: operator.lshift,
+    operator.irshift: operator.rshift,
+}
+COMPARISONS: dict[Any, Operation] = {
+    operator.lt: np.less,
+    operator.le: np.less_equal,
+    operator.gt: np.greater,
+    operator.ge: np.greater_equal,
+    operator.eq: np.equal,
+    operator.ne: np.not_equal,
+    operator.is_: _is,
+}
+UNARY: dict[Any, Operation] = {
+    operator.neg: np.negative,
+    operator.pos: np.positive,
+    operator.invert: np.invert,
+    operator.not_: np.logical_not,
+}
+
+
+def _elementwise(function: Callable[..., float]) -> Operation:
+    """A function of Python's math that NumPy lacks, for lanes; domain errors give nan, as on a GPU."""
+
+    def safe(*values: float) -> float:
+        try:
+            return function(*values)
+        except ValueError:
+            return math.nan
+        except OverflowError:
+            return math.inf
+
+    return np.vectorize(safe, otypes=[np.float64])
+
+
+def _round_half_even(value: Any) -> Any:
+    return np.rint(value)
+
+
+def _largest(*values: Any) -> Any:
+    """Of floats, the other one where one is NaN: PTX ``max`` (PTX ISA, "Floating Point Instructions: max")."""
+    result = values[0]
+    for value in values[1:]:
+        result = np.fmax(result, value)
+    return result
+
+
+def _smallest(*values: Any) -> Any:
+    result = values[0]
+    for value in values[1:]:
+        result = np.fmin(result, value)
+    return result
+
+
+def _fused_multiply_add(a: Any, b: Any, c: Any) -> Any:
+    """a*b + c rounded once for float32: the product is exact in float64, the sum is rounded twice at worst in
+    its last float64 bit, which a float32 result shows in about 1 of 2**29 cases."""
+    dtype = np.result_type(a, b, c)
+    if dtype == np.float32:
+        return (np.multiply(a, b, dtype=np.float64) + c).astype(np.float32)
+    return a * b + c
+
+
+MATH: dict[Any, Operation] = {
+    math.sqrt: np.sqrt,
+    math.exp: np.exp,
+    math.expm1: np.expm1,
+    math.log: np.log,
+    math.log1p: np.log1p,
+    math.log2: np.log2,
+    math.log10: np.log10,
+    math.sin: np.sin,
+    math.cos: np.cos,
+    math.tan: np.tan,
+    math.asin: np.arcsin,
+    math.acos: np.arccos,
+    math.atan: np.arctan,
+    math.atan2: np.arctan2,
+    math.sinh: np.sinh,
+    math.cosh: np.cosh,
+    math.tanh: np.tanh,
+    math.asinh: np.arcsinh,
+    math.acosh: np.arccosh,
+    math.atanh: np.arctanh,
+    math.pow: np.power,
+    math.hypot: np.hypot,
+    math.fabs: np.abs,
+    math.fmod: np.fmod,
+    math.copysign: np.copysign,
+    math.floor: np.floor,
+    math.ceil: np.ceil,
+    math.trunc: np.trunc,
+    math.isnan: np.isnan,
+    math.isinf: np.isinf,
+    math.isfinite: np.isfinite,
+    math.degrees: np.degrees,
+    math.radians: np.radians,
+    math.erf: _elementwise(math.erf),
+    math.erfc: _elementwise(math.erfc),
+    math.gamma: _elementwise(math.gamma),
+    math.lgamma: _elementwise(math.lgamma),
+    abs: np.abs,
+    round: _round_half_even,
+    max: _largest,
+    min: _smallest,
+    pow: np.power,
+    operator.pow: np.power,
+}
+# NumPy functions of the same name and meaning on scalars.
+for _name in (
+    "sqrt exp expm1 log log1p log2 log10 sin cos tan arcsin arccos arctan arctan2 sinh cosh tanh arcsinh arccosh "
+    "arctanh hypot fabs abs absolute fmod copysign floor ceil trunc isnan isinf isfinite power maximum minimum fmax "
+    "fmin sign square rint deg2rad rad2deg add subtract multiply true_divide floor_divide remainder negative"
+).split():
+    MATH[getattr(np, _name)] = getattr(np, _name)
+FUSED_MULTIPLY_ADD = _fused_multiply_add

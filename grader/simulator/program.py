@@ -1,0 +1,139 @@
+"""What the machine runs: basic blocks of small steps over numbered registers. Runs in the runner.
+
+``translate`` builds a ``Program``; nothing here knows Numba. Device functions are already inlined, so a
+program is one graph, and a block ends at every branch and every barrier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from grader.records import Place
+from grader.simulator.order import weak_topological_order
+
+if TYPE_CHECKING:
+    from grader.simulator.machine import Machine
+
+Registers = list[Any]
+Step = Callable[["Machine", Registers], None]
+
+
+@dataclass(frozen=True)
+class Jump:
+    """Go on at ``target``."""
+
+    target: int
+
+
+@dataclass(frozen=True)
+class Branch:
+    """Lanes whose ``condition`` register is true go to ``yes``, others to ``no``."""
+
+    condition: int
+    yes: int
+    no: int
+
+
+@dataclass(frozen=True)
+class Exit:
+    """The thread is done."""
+
+
+@dataclass(frozen=True)
+class Barrier:
+    """Lanes wait here for the others: of their block (``syncthreads``), or of their warp that ``mask`` names.
+
+    ``vote`` is "", "count", "and" or "or" over register ``predicate``, into register ``result``.
+    """
+
+    target: int
+    place: Place
+    scope: str = "block"
+    mask: int = -1
+    vote: str = ""
+    predicate: int = -1
+    result: int = -1
+
+
+End = Jump | Branch | Exit | Barrier
+
+
+@dataclass
+class Block:
+    """A basic block: its steps, the registers it reads before writing and writes, and how it ends."""
+
+    place: Place
+    steps: list[Step] = field(default_factory=list)
+    reads: set[int] = field(default_factory=set)
+    writes: set[int] = field(default_factory=set)
+    end: End = Exit()
+    # filled in by Program.finish
+    rank: int = 0
+    live_in: frozenset[int] = frozenset()
+    inputs: tuple[int, ...] = ()
+    outputs: tuple[int, ...] = ()
+
+    def add(self, step: Step, reads: tuple[int, ...] = (), writes: tuple[int, ...] = ()) -> None:
+        """Append a step that reads and writes these registers."""
+        self.note_reads(reads)
+        self.writes.update(writes)
+        self.steps.append(step)
+
+    def note_reads(self, registers: tuple[int, ...]) -> None:
+        """Say that these registers are read here, after all steps so far."""
+        self.reads.update(register for register in registers if register not in self.writes)
+
+    def successors(self) -> tuple[int, ...]:
+        """Blocks that may follow."""
+        match self.end:
+            case Jump(target) | Barrier(target=target):
+                return (target,)
+            case Branch(_, yes, no):
+                return (yes, no)
+            case _:
+                return ()
+
+
+@dataclass
+class Program:
+    """A translated kernel. Block 0 is the entry; registers 0 … n-1 hold its n arguments."""
+
+    name: str
+    blocks: list[Block] = field(default_factory=list)
+    registers: int = 0
+    shared_bytes: int = 0
+    local_bytes: int = 0
+    uses_dynamic_shared: bool = False
+    constants: list[Any] = field(default_factory=list)
+
+    def finish(self) -> None:
+        """Rank the blocks and work out which registers are live where."""
+        successors = {index: block.successors() for index, block in enumerate(self.blocks)}
+        for rank, index in enumerate(weak_topological_order(0, successors)):
+            self.blocks[index].rank = rank
+        live: list[set[int]] = [set() for _ in self.blocks]
+        changed = True
+        while changed:
+            changed = False
+            for index in range(len(self.blocks) - 1, -1, -1):
+                block = self.blocks[index]
+                after: set[int] = set()
+                for successor in block.successors():
+                    after |= live[successor]
+                if isinstance(block.end, Barrier) and block.end.result >= 0:
+                    after.discard(block.end.result)
+                before = block.reads | (after - block.writes)
+                if before != live[index]:
+                    live[index] = before
+                    changed = True
+        for index, block in enumerate(self.blocks):
+            after = set()
+            for successor in block.successors():
+                after |= live[successor]
+            if isinstance(block.end, Barrier):
+                after |= {block.end.predicate, block.end.mask}
+            block.live_in = frozenset(live[index])
+            block.inputs = tuple(sorted(block.reads))
+            block.outputs = tuple(sorted(block.writes & after))

@@ -1,0 +1,122 @@
+"""A wave: the thread blocks that run at the same time, and where each of their lanes is. Runs in the runner.
+
+Coordinates of a lane, one int32/int64 per lane or one number where all lanes share it: ``tx ty tz`` (threadIdx),
+``bx by bz`` (blockIdx), ``thread`` (linear index in its block), ``slot`` (its block's index in the wave), ``warp``
+(its warp's index in the wave), ``lane`` (0 to 31).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+WARP = 32
+Triple = tuple[int, int, int]
+
+
+class Wave:
+    """Blocks ``first`` … ``first + blocks - 1`` of a launch, in the order x fastest."""
+
+    def __init__(self, grid: Triple, block: Triple, first: int, blocks: int) -> None:
+        self.grid = grid
+        self.block = block
+        self.blocks = blocks
+        self._first = first
+        threads = block[0] * block[1] * block[2]
+        self._threads = threads
+        self.total = blocks * threads
+        self.warps_per_block = -(-threads // WARP)
+        self.warps = blocks * self.warps_per_block
+        self._kept: npt.NDArray[np.intp] | None = None
+        self._alive: npt.NDArray[np.bool_] | None = None
+        self.alive = self.total
+        self._coordinates: dict[str, Any] = {}
+        self._bases: dict[tuple[str, int], Any] = {}
+
+    def coordinate(self, name: str) -> Any:
+        """One coordinate of every lane of the wave."""
+        if name not in self._coordinates:
+            value = self._compute(name)
+            if self._kept is not None and isinstance(value, np.ndarray):
+                value = value[self._kept]
+            self._coordinates[name] = value
+        return self._coordinates[name]
+
+    def _compute(self, name: str) -> Any:
+        dx, dy, dz = self.block
+        if name in ("tx", "ty", "tz"):
+            length, before = {"tx": (dx, 1), "ty": (dy, dx), "tz": (dz, dx * dy)}[name]
+            if length == 1:
+                return np.int32(0)
+            one = np.arange(self._threads) // before % length
+            return np.tile(one.astype(np.int32), self.blocks)
+        if name in ("bx", "by", "bz"):
+            length, before = {
+                "bx": (self.grid[0], 1),
+                "by": (self.grid[1], self.grid[0]),
+                "bz": (self.grid[2], self.grid[0] * self.grid[1]),
+            }[name]
+            one = np.arange(self._first, self._first + self.blocks) // before % length
+            if (one == one[0]).all():
+                return np.int32(one[0])
+            return np.repeat(one.astype(np.int32), self._threads)
+        if name == "slot":
+            return np.repeat(np.arange(self.blocks), self._threads) if self.blocks > 1 else np.int64(0)
+        thread = np.arange(self._threads)
+        if name == "thread":
+            return np.tile(thread, self.blocks)
+        if name == "lane":
+            return np.tile(thread % WARP, self.blocks)
+        slots = np.repeat(np.arange(self.blocks), self._threads)
+        return slots * self.warps_per_block + np.tile(thread // WARP, self.blocks)
+
+    def segment_base(self, space: str, segment: int, itemsize: int) -> Any:
+        """Where each lane's segment starts: per block in shared memory, per lane in local memory."""
+        key = (space, itemsize)
+        if key not in self._bases:
+            if space == "shared":
+                self._bases[key] = self.coordinate("slot") * (segment // itemsize)
+            else:
+                self._bases[key] = np.arange(self.total) * (segment // itemsize) if self._kept is None else (
+                    self._kept * (segment // itemsize)
+                )
+        return self._bases[key]
+
+    def retire(self, lanes: npt.NDArray[np.intp] | None) -> None:
+        """These lanes (None: all) have returned."""
+        if lanes is None:
+            self.alive = 0
+            self._alive = np.zeros(self.total, bool)
+            return
+        if self._alive is None:
+            self._alive = np.ones(self.total, bool)
+        self._alive[lanes] = False
+        self.alive -= lanes.size
+
+    def alive_mask(self) -> npt.NDArray[np.bool_]:
+        """Per lane, whether it has not returned."""
+        return np.ones(self.total, bool) if self._alive is None else self._alive
+
+    def alive_per_block(self) -> npt.NDArray[np.intp]:
+        """Per block of the wave, how many of its threads have not returned."""
+        slots = np.broadcast_to(self.coordinate("slot"), self.total)
+        return np.bincount(slots[self.alive_mask()], minlength=self.blocks)
+
+    def keep(self, lanes: npt.NDArray[np.intp]) -> None:
+        """Go on with these lanes alone, in this order."""
+        self._kept = lanes if self._kept is None else self._kept[lanes]
+        self.total = self.alive = lanes.size
+        self._alive = None
+        self._coordinates.clear()
+        self._bases.clear()
+
+    def threads(self, lanes: npt.NDArray[Any]) -> tuple[tuple[Triple, Triple], ...]:
+        """Block and thread index of some lanes (few: for messages)."""
+        named = []
+        for lane in lanes:
+            values = [np.broadcast_to(self.coordinate(name), self.total)[lane] for name in ("bx", "by", "bz", "tx", "ty", "tz")]
+            b, t = values[:3], values[3:]
+            named.append(((int(b[0]), int(b[1]), int(b[2])), (int(t[0]), int(t[1]), int(t[2]))))
+        return tuple(named)
