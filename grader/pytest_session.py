@@ -1,0 +1,152 @@
+"""What one pytest run knows: options, assignment folders, submissions, children, results. Trusted process.
+
+In: the command line's options, or those of ``judging.judge_submission``. Out: a Candidate per check, and at
+the end one Verdict per folder of checks.
+"""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import dataclass, field
+from importlib import metadata
+from pathlib import Path
+from typing import Literal
+
+from grader import gpu_models, scoring
+from grader.assignment_folder import AssignmentFolder, open_folder
+from grader.errors import Fault
+from grader.judge import Candidate, Children, Settings
+from grader.records import CheckResult, Failure, Verdict
+from grader.sandbox.limits import WALL_PER_CPU_SECOND, Limits
+from grader.submission import Submission, read_submission
+
+Device = Literal["auto", "cuda", "simulated"]
+# A check may use both children for several calls. Only a hang of the grader's own gets this far.
+BACKSTOP_JOBS = 20
+TIME_OUT = "time-out"
+DISTRIBUTIONS = ("warpgrade", "numba", "numba-cuda", "numpy", "pytest")
+
+
+@dataclass
+class CheckSession:
+    """State of one run. ``submission`` None: each folder's own kernels.py. ``children`` stay the caller's."""
+
+    submission: Path | None
+    device: Device
+    seed: int
+    children: Children
+    student: str = ""
+    folders: dict[Path, AssignmentFolder] = field(default_factory=dict)
+    submissions: dict[Path, Submission | Failure] = field(default_factory=dict)
+    results: dict[Path, list[CheckResult]] = field(default_factory=dict)
+    seconds_timed_out: dict[Path, float] = field(default_factory=dict)
+
+    def folder(self, path: Path) -> AssignmentFolder:
+        """The folder's policy and problems. Raises CourseError, UsageError, AuthoringError."""
+        path = path.resolve()
+        if path not in self.folders:
+            self.folders[path] = open_folder(path)
+        return self.folders[path]
+
+    def judged_folder(self, path: Path) -> Path:
+        """The folder whose kernels.py the checks in ``path`` judge."""
+        return path if self.submission is None else self.submission
+
+    def read(self, path: Path) -> Submission | Failure:
+        """The submission that the checks in ``path`` judge, read once: all checks see the same text."""
+        where = self.judged_folder(path).resolve()
+        if where not in self.submissions:
+            self.submissions[where] = read_submission(self.judged_folder(path), self.student)
+        return self.submissions[where]
+
+    def limits(self, folder: AssignmentFolder) -> Limits:
+        """course.yml's limits as those of one child process."""
+        policy = folder.assignment.limits
+        return Limits(
+            cpu_seconds=policy.check,
+            wall_seconds=policy.check * WALL_PER_CPU_SECOND,
+            memory_bytes=policy.memory,
+        )
+
+    def candidate(self, path: Path) -> Candidate:
+        """The ``submission`` of one check in ``path``."""
+        folder = self.folder(path)
+        speed = folder.assignment.speed
+        settings = Settings(
+            device=self.device,
+            limits=self.limits(folder),
+            seed=self.seed,
+            gpu=gpu_models.DEFAULT,
+            min_speedup=speed.min_speedup if speed is not None else None,
+            full_at=speed.full_at if speed is not None else None,
+        )
+        return Candidate(self.read(path), folder.problems, self.children, settings)
+
+    def out_of_time(self, path: Path) -> Failure | None:
+        """A failure if earlier checks of this submission have used up course.yml's time for time-outs."""
+        folder = self.folder(path)
+        spent = self.seconds_timed_out.get(folder.path, 0.0)
+        allowed = folder.assignment.limits.timeouts
+        if spent < allowed:
+            return None
+        return Failure(
+            TIME_OUT,
+            "This check was not started, because earlier ones ran out of time.",
+            expected=f"at most {allowed:g} s in checks that run out of time",
+            found=f"{spent:.0f} s",
+            advice="make the first check that runs out of time pass, then run all of them again",
+        )
+
+    def note_time(self, path: Path, check: CheckResult) -> None:
+        """Count the time of a check that ran out of time."""
+        if check.failure is not None and check.failure.kind == TIME_OUT:
+            path = path.resolve()
+            self.seconds_timed_out[path] = self.seconds_timed_out.get(path, 0.0) + check.seconds
+
+    def keep(self, path: Path, check: CheckResult) -> None:
+        """Keep one check's result for the verdict."""
+        self.results.setdefault(path.resolve(), []).append(check)
+
+    def device_name(self) -> str:
+        """``simulated``, or ``cuda`` with the GPU's name."""
+        if self.device == "simulated":
+            return "simulated"
+        try:
+            name = self.children.gpu_name()
+        except Fault as fault:
+            return f"unknown: {fault}"
+        return f"cuda ({name})" if name is not None else "simulated"
+
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """One verdict per folder of checks that ran."""
+        return tuple(self._verdict(path, checks) for path, checks in self.results.items())
+
+    def _verdict(self, path: Path, checks: list[CheckResult]) -> Verdict:
+        folder = self.folder(path)
+        submission = self.read(path)
+        assignment = folder.assignment
+        result = scoring.score(checks, assignment.ordered_parts(), folder.course.grading.without_gpu)
+        return Verdict(
+            student=self.student,
+            assignment=assignment.name,
+            sha256=submission.sha256 if isinstance(submission, Submission) else "",
+            device=self.device_name(),
+            parts=result.parts,
+            checks=tuple(checks),
+            total=result.total,
+            points=result.points,
+            points_judged=result.points_judged,
+            summary=result.summary,
+            versions=versions(),
+        )
+
+
+def versions() -> dict[str, str]:
+    """Versions that a score may depend on; an absent distribution is left out."""
+    found = {"python": platform.python_version()}
+    for name in DISTRIBUTIONS:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return found

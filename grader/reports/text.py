@@ -1,0 +1,100 @@
+"""Text that is safe to show: control characters made visible, failures as short blocks.
+
+Pure; trusted process. Whatever comes from a submission (its text, what it printed, names of folders) passes ``clean`` before it
+reaches a terminal, a table or a file. Nothing here interprets markup.
+"""
+
+from __future__ import annotations
+
+import textwrap
+import unicodedata
+from collections.abc import Sequence
+
+from grader.records import CheckResult, Failure, Finding, Severity
+
+LABEL_WIDTH = 9
+# A student's text in a block: enough to recognise it, too little to flood a screen.
+MAX_TEXT = 2000
+MAX_FINDINGS = 3
+_UNSAFE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+
+
+def clean(text: str, limit: int = MAX_TEXT) -> str:
+    r"""``text`` without a character that a terminal would obey: each becomes its escape, say ``\x1b``.
+
+    Newlines stay, tabs become spaces. Escaped are control characters, text direction marks and other
+    invisible ones, lone surrogates, private use: Unicode categories Cc, Cf, Cs, Co, Cn, Zl, Zp.
+    """
+    shown = []
+    for character in text[:limit].replace("\r\n", "\n").replace("\t", "    "):
+        if character != "\n" and unicodedata.category(character) in (
+            "Cc",
+            "Cf",
+            "Cs",
+            "Co",
+            "Cn",
+            "Zl",
+            "Zp",
+        ):
+            shown.append(character.encode("unicode_escape", "surrogatepass").decode("ascii"))
+        else:
+            shown.append(character)
+    return "".join(shown) + ("…" if len(text) > limit else "")
+
+
+def one_line(text: str, limit: int = MAX_TEXT) -> str:
+    """``clean`` text on a single line."""
+    return " ".join(clean(text, limit).split())
+
+
+def failure_lines(failure: Failure, width: int) -> list[str]:
+    """A failure as a block: what, then expected, found, where and try with hanging indents."""
+    lines = _wrapped(failure.what, width, "", "")
+    rows = (
+        ("expected", failure.expected),
+        ("found", failure.found),
+        ("where", failure.where),
+        ("try", failure.advice),
+    )
+    for label, text in rows:
+        if text:
+            lines += _wrapped(text, width, f"  {label:<{LABEL_WIDTH}}", " " * (LABEL_WIDTH + 2))
+    return lines
+
+
+def finding_lines(finding: Finding, width: int) -> list[str]:
+    """A finding as a block: what happened and how often, where, what to try."""
+    times = f" ({finding.count} times)" if finding.count > 1 else ""
+    what = f"{finding.severity.value}: {finding.what}{times}"
+    return failure_lines(Failure(finding.kind, what, where=str(finding.place), advice=finding.advice), width)
+
+
+def check_lines(check: CheckResult, width: int) -> list[str]:
+    """Why a check was not passed, then what else the device saw, errors first."""
+    lines = [] if check.failure is None else failure_lines(check.failure, width)
+    order = list(Severity)
+    told = check.failure.what if check.failure is not None else ""
+    others: Sequence[Finding] = sorted(
+        (f for f in check.findings if f.what != told), key=lambda f: order.index(f.severity)
+    )
+    for finding in others[:MAX_FINDINGS]:
+        lines += ["", *finding_lines(finding, width)]
+    if len(others) > MAX_FINDINGS:
+        lines += ["", f"and {len(others) - MAX_FINDINGS} more findings"]
+    return lines
+
+
+def _wrapped(text: str, width: int, first: str, later: str) -> list[str]:
+    lines: list[str] = []
+    for line in clean(text).strip("\n").split("\n"):
+        lines += textwrap.wrap(
+            line,
+            max(width, 40),
+            initial_indent=later if lines else first,
+            subsequent_indent=later,
+            break_long_words=True,
+            break_on_hyphens=False,
+            drop_whitespace=True,
+            replace_whitespace=False,
+        ) or [""]
+    return lines

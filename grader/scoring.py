@@ -1,0 +1,148 @@
+"""Points from checks: a part's points are shared by its checks by weight. Pure; trusted process.
+
+In: the CheckResults of one submission and the assignment's policy. Out: PartScores, the total, one sentence.
+
+Rounding, stated once: a part's points are computed exactly and rounded to hundredths, half up; the total is
+the sum of the rounded parts. So the parts of a printed table add up, and all checks passed is all points.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import ROUND_HALF_UP, Decimal
+from fractions import Fraction
+from typing import Literal
+
+from grader.records import CheckResult, PartScore, State
+
+HUNDREDTH = Decimal("0.01")
+
+
+@dataclass(frozen=True)
+class Score:
+    """Points of one submission. ``total`` is None while points wait to be judged."""
+
+    parts: tuple[PartScore, ...]
+    total: float | None
+    points: float
+    points_judged: float
+    summary: str
+
+
+def score(
+    checks: Sequence[CheckResult], parts: Mapping[str, float], without_gpu: Literal["wait", "scale"]
+) -> Score:
+    """The score of ``checks`` where ``parts`` maps each part to its points.
+
+    A check that was not judged (our fault) always leaves the total open, and so does a part without checks.
+    One that was not measured leaves it open too, unless ``without_gpu`` is ``scale`` and it is a speed check:
+    then the total is scaled from the points that were judged to all points. Raises ValueError for a check of
+    a part that is not in ``parts``.
+    """
+    checks = [_trusted(check) for check in checks]
+    strange = sorted({check.part for check in checks} - set(parts))
+    if strange:
+        raise ValueError(f"checks of parts that have no points: {', '.join(strange)}")
+    scores = tuple(
+        _part(part, points, [c for c in checks if c.part == part]) for part, points in parts.items()
+    )
+    points = _sum(s.points for s in scores)
+    judged = _sum(s.judged for s in scores)
+    earned = _sum(s.earned for s in scores)
+    total: float | None = None
+    if judged == points:
+        total = earned
+    elif without_gpu == "scale" and judged > 0 and _only_speed_is_unmeasured(checks, scores):
+        total = min(_rounded(_exact(earned) * _exact(points) / _exact(judged)), points)
+    return Score(scores, total, points, judged, summary(checks, parts))
+
+
+def _trusted(check: CheckResult) -> CheckResult:
+    """``check``, or the same not judged if its credit or weight makes no sense: that is our fault."""
+    fine = (
+        math.isfinite(check.credit)
+        and 0 <= check.credit <= 1
+        and math.isfinite(check.weight)
+        and check.weight > 0
+    )
+    if fine and (check.passed is None) == (check.state is not State.JUDGED):
+        return check
+    weight = check.weight if math.isfinite(check.weight) and check.weight > 0 else 1.0
+    reason = f"the grader computed a credit of {check.credit} with weight {check.weight}"
+    return replace(check, passed=None, state=State.NOT_JUDGED, credit=0.0, weight=weight, reason=reason)
+
+
+def _part(part: str, points: float, checks: Sequence[CheckResult]) -> PartScore:
+    weights = sum((_exact(c.weight) for c in checks), Fraction(0))
+    judged = earned = Fraction(0)
+    for check in checks:
+        share = _exact(points) * _exact(check.weight) / weights
+        if check.state is State.JUDGED:
+            judged += share
+            earned += share * _exact(check.credit)
+    if not checks and points == 0:
+        return PartScore(part, 0.0, 0.0, 0.0)
+    return PartScore(part, points, _rounded(judged), min(_rounded(earned), points))
+
+
+def _only_speed_is_unmeasured(checks: Iterable[CheckResult], scores: Iterable[PartScore]) -> bool:
+    if any(c.state is State.NOT_JUDGED for c in checks):
+        return False
+    return all(
+        s.judged == s.points or (s.part == "speed" and any(c.part == "speed" for c in checks)) for s in scores
+    )
+
+
+def _exact(value: float) -> Fraction:
+    """The decimal number that ``value`` prints as, so that 0.1 is a tenth."""
+    return Fraction(repr(float(value)))
+
+
+def _rounded(value: Fraction) -> float:
+    exact = Decimal(value.numerator) / Decimal(value.denominator)
+    return float(exact.quantize(HUNDREDTH, rounding=ROUND_HALF_UP))
+
+
+def _sum(values: Iterable[float]) -> float:
+    return _rounded(sum((_exact(v) for v in values), Fraction(0)))
+
+
+def summary(checks: Sequence[CheckResult], parts: Mapping[str, float]) -> str:
+    """One sentence why the score is as it is. Shows nothing of a hidden check but its sentence."""
+    failed = [c for c in checks if c.state is State.JUDGED and not c.passed]
+    judged = [c for c in checks if c.state is State.JUDGED]
+    notes = _waiting(checks, parts)
+    if failed:
+        public = next((c for c in failed if not c.hidden), None)
+        why = public.failure.what if public is not None and public.failure is not None else failed[0].sentence
+        first = f"{len(failed)} of {_count(judged)} failed: {why.strip().rstrip('.')}"
+    elif judged:
+        partial = any(c.credit < 1 for c in judged)
+        first = f"{_all(judged)} passed" + (", not all with full credit" if partial else "")
+    else:
+        first = "no check was judged"
+    return "; ".join([first, *notes]) + "."
+
+
+def _count(checks: Sequence[CheckResult]) -> str:
+    return f"{len(checks)} check{'s' if len(checks) != 1 else ''}"
+
+
+def _all(checks: Sequence[CheckResult]) -> str:
+    return "the only check" if len(checks) == 1 else f"all {len(checks)} checks"
+
+
+def _waiting(checks: Sequence[CheckResult], parts: Mapping[str, float]) -> list[str]:
+    notes = []
+    for state in (State.NOT_JUDGED, State.NOT_MEASURED):
+        which = [c for c in checks if c.state is state]
+        if which:
+            reason = which[0].reason.strip().removeprefix(f"{state.value}: ").rstrip(".")
+            places = ", ".join(part for part in parts if any(c.part == part for c in which))
+            notes.append(f"{places} {state.value}" + (f": {reason}" if reason else ""))
+    empty = [part for part, points in parts.items() if points and not any(c.part == part for c in checks)]
+    if empty:
+        notes.append(f"no check here for {', '.join(empty)}")
+    return notes
