@@ -144,9 +144,9 @@ class Assignment(Policy):
         """All parts' points together."""
         return round(sum(self.parts.values()), 2)
 
-    def ordered_parts(self) -> tuple[str, ...]:
-        """The parts that have an entry here, in the order in which they are judged."""
-        return tuple(part for part in PARTS if part in self.parts)
+    def ordered_parts(self) -> dict[str, float]:
+        """The parts with their points, in the order in which they are judged."""
+        return {part: points for part in PARTS for key, points in self.parts.items() if key == part}
 
 
 class Course(Policy):

@@ -1,6 +1,6 @@
 """Verdicts as JSON and back. Pure; trusted process.
 
-In: Verdicts. Out: one JSON document, ``{"format": 1, "verdicts": [...]}``, that a later version can tell apart.
+In: Verdicts. Out: one JSON document, ``{"format": 1, "verdicts": [...]}``; the number tells later ones apart.
 """
 
 from __future__ import annotations

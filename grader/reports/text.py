@@ -1,7 +1,7 @@
 """Text that is safe to show: control characters made visible, failures as short blocks.
 
-Pure; trusted process. Whatever comes from a submission (its text, what it printed, names of folders) passes ``clean`` before it
-reaches a terminal, a table or a file. Nothing here interprets markup.
+Pure; trusted process. In: records, and text that comes from a submission (lines of kernels.py, printed text,
+names of folders). Out: lines in which nothing is left that a terminal obeys. Nothing here interprets markup.
 """
 
 from __future__ import annotations

@@ -1,0 +1,143 @@
+"""Many submissions, judged by workers of an Executor. Trusted process; each worker is one, too.
+
+In: folders of submissions and a function that judges one. Out: one Verdict each, in the students' order. A
+worker that dies, or a fault of ours, costs one submission its verdict ("not judged") and no other.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from grader.course import Assignment
+from grader.errors import CourseError, Fault, GraderError
+from grader.records import PartScore, Verdict
+
+Device = Literal["auto", "cuda", "simulated"]
+Judge = Callable[["Task"], Verdict]
+Progress = Callable[[int, int, Verdict], None]
+MakeExecutor = Callable[[int], Executor]
+
+
+@dataclass(frozen=True)
+class Task:
+    """One submission to judge: by which checks, for whom, on which device. Travels to a worker."""
+
+    checks: Path
+    submission: Path
+    student: str
+    device: Device
+
+
+def submissions(folder: Path, assignment: str) -> tuple[dict[str, Path], tuple[str, ...]]:
+    """``<folder>/<student>/<assignment>`` by student in alphabetical order, and the students who lack it.
+
+    Whatever has that name counts as handed in, also if it is no folder: judging it says what is wrong.
+    """
+    students = sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
+    handed_in = {s.name: s / assignment for s in students if os.path.lexists(s / assignment)}
+    return handed_in, tuple(s.name for s in students if s.name not in handed_in)
+
+
+def process_pool(workers: int) -> Executor:
+    """Fresh worker processes: nothing is inherited from the caller but its arguments."""
+    return ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"))
+
+
+def grade(
+    tasks: Sequence[Task],
+    assignment: Assignment,
+    judge: Judge,
+    *,
+    workers: int,
+    progress: Progress = lambda done, of, verdict: None,
+    make_executor: MakeExecutor = process_pool,
+) -> tuple[Verdict, ...]:
+    """One verdict per task, in the order of ``tasks``. ``progress(done, of, verdict)`` follows each.
+
+    Raises CourseError if ``judge`` does, since that is the same for everyone; Fault if no worker starts.
+    """
+    run = _Run(tasks, assignment, judge, make_executor, progress)
+    while waiting := run.waiting():
+        suspects = run.work_through(waiting, workers)
+        # A worker died and took the executor with it. Whoever was in it then is judged alone, so that the
+        # one who does it again is known and the others have their verdict.
+        for index in suspects:
+            if run.work_through([index], 1):
+                run.finish(index, not_judged(tasks[index], assignment, "a worker process of the grader died"))
+        if run.waiting() == waiting:
+            raise Fault("no worker process of the grader can be started")
+    return tuple(run.done[index] for index in range(len(tasks)))
+
+
+@dataclass
+class _Run:
+    """One call of ``grade``: what is given, and the verdicts so far by the tasks' indices."""
+
+    tasks: Sequence[Task]
+    assignment: Assignment
+    judge: Judge
+    make_executor: MakeExecutor
+    progress: Progress
+    done: dict[int, Verdict] = field(default_factory=dict)
+
+    def waiting(self) -> list[int]:
+        return [index for index in range(len(self.tasks)) if index not in self.done]
+
+    def finish(self, index: int, verdict: Verdict) -> None:
+        self.done[index] = verdict
+        self.progress(len(self.done), len(self.tasks), verdict)
+
+    def work_through(self, indices: Sequence[int], workers: int) -> list[int]:
+        """Judge ``indices`` until all are finished or the executor breaks; then those that were in it."""
+        running: dict[Future[Verdict], int] = {}
+        queue = list(reversed(indices))
+        with self.make_executor(workers) as executor:
+            try:
+                while queue or running:
+                    while queue and len(running) < workers:
+                        running[executor.submit(self.judge, self.tasks[queue[-1]])] = queue.pop()
+                    for future in wait(running, return_when=FIRST_COMPLETED).done:
+                        if not isinstance(future.exception(), BrokenExecutor):
+                            index = running.pop(future)
+                            self.finish(index, self._verdict(future, index))
+                    if any(future.done() for future in running):
+                        break
+            except BrokenExecutor:
+                pass  # from submit: the executor broke between two submissions
+            except BaseException:
+                executor.shutdown(wait=False, cancel_futures=True)
+                raise
+        return list(running.values())
+
+    def _verdict(self, future: Future[Verdict], index: int) -> Verdict:
+        try:
+            return future.result()
+        except CourseError:
+            raise
+        except GraderError as error:
+            return not_judged(self.tasks[index], self.assignment, str(error))
+        except Exception as error:
+            return not_judged(self.tasks[index], self.assignment, f"{type(error).__name__}: {error}")
+
+
+def not_judged(task: Task, assignment: Assignment, reason: str) -> Verdict:
+    """The verdict of a submission that the grader failed to judge: no points lost, none given."""
+    parts = assignment.ordered_parts()
+    return Verdict(
+        student=task.student,
+        assignment=assignment.name,
+        sha256="",
+        device=task.device,
+        parts=tuple(PartScore(part, points, 0.0, 0.0) for part, points in parts.items()),
+        checks=(),
+        total=None,
+        points=assignment.points,
+        points_judged=0.0,
+        summary=f"not judged: {reason}",
+    )

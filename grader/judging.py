@@ -1,0 +1,112 @@
+"""One submission against one folder of checks: pytest in this process, output kept, a Verdict back.
+
+Trusted process. In: the folder of checks, the submission's folder. Out: a Verdict. Children are started once
+per process and stay warm. The surroundings (pytest settings, caches, other plugins) have no part in it.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import functools
+import io
+import os
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from grader.classroom import Task
+from grader.errors import AuthoringError, Fault
+from grader.judge import Children
+from grader.pytest_plugin import SESSION
+from grader.pytest_session import CheckSession, Device
+from grader.records import Verdict
+
+# What pytest needs to judge, and nothing that a surrounding project or an instructor's installation adds.
+ARGUMENTS = (
+    *("-c", os.devnull),
+    "--disable-plugin-autoload",
+    *("-p", "warpgrade"),
+    *("-p", "timeout"),
+    *("-p", "no:cacheprovider"),
+    *("-p", "no:terminal"),
+    *("-p", "no:faulthandler"),
+    *("-p", "no:logging"),
+    "--capture=no",
+)
+MAX_AUTHOR_OUTPUT = 2000
+
+
+@dataclass
+class _Run:
+    """A pytest plugin that lends the session to our plugin and notes what could not be collected."""
+
+    session: CheckSession
+    collected: int = 0
+    problem: str = ""
+
+    def pytest_configure(self, config: pytest.Config) -> None:
+        config.stash[SESSION] = self.session
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.failed and not self.problem:
+            self.problem = str(report.longrepr)
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        self.collected = len(session.items)
+
+
+@functools.cache
+def warm_children() -> Children:
+    """The children of this process, started once and used for every submission that it judges."""
+    children = Children()
+    children.__enter__()
+    atexit.register(children.__exit__, None, None, None)
+    return children
+
+
+def judge_submission(
+    checks: Path,
+    submission: Path,
+    *,
+    student: str = "",
+    device: Device = "auto",
+    seed: int | None = None,
+) -> Verdict:
+    """Run the checks of folder ``checks`` on the kernels.py in ``submission``.
+
+    ``seed`` None draws a secret one. A submission's mistakes are in the Verdict. Raises AuthoringError if the
+    checks cannot be collected, Fault if pytest did not end with a result for every check, and what reading
+    course.yml raises.
+    """
+    session = CheckSession(
+        submission=submission,
+        device=device,
+        seed=secrets.randbits(63) if seed is None else seed,
+        children=warm_children(),
+        student=student,
+    )
+    folder = session.folder(checks)
+    run = _Run(session)
+    arguments = [*ARGUMENTS, f"--rootdir={folder.path}", f"--confcutdir={folder.path}"]
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+        code = pytest.main([*arguments, str(folder.path)], plugins=[run])
+    if run.problem:
+        raise AuthoringError(run.problem.strip())
+    results = session.results.get(folder.path, [])
+    if not run.collected:
+        raise AuthoringError(f"{folder.path}: expected checks, found none")
+    if len(results) != run.collected or code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+        output = printed.getvalue()[-MAX_AUTHOR_OUTPUT:]
+        raise Fault(
+            f"{len(results)} of {run.collected} checks of {folder.path} have a result: {output.strip()}"
+        )
+    return session.verdicts()[0]
+
+
+def judge_task(task: Task) -> Verdict:
+    """``judge_submission`` as a class's workers call it."""
+    return judge_submission(task.checks, task.submission, student=task.student, device=task.device)
