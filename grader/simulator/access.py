@@ -20,7 +20,9 @@ from grader.simulator.numba_types import convert
 Bad = Any  # None: all lanes inside; else a bool per lane, or True for all of them
 
 
-def locate(machine: Machine, array: ArrayRef, indices: tuple[Any, ...], place: Place, verb: str) -> tuple[Any, Bad]:
+def locate(
+    machine: Machine, array: ArrayRef, indices: tuple[Any, ...], place: Place, verb: str
+) -> tuple[Any, Bad]:
     """Element numbers in the array's space for the active lanes, and which lanes are outside the array."""
     offset, bad = 0, None
     wrapped = []
@@ -57,7 +59,9 @@ def _elements(machine: Machine, array: ArrayRef, offset: Any) -> Any:
     itemsize = array.dtype.itemsize
     address = array.address + offset
     elements = address >> (itemsize.bit_length() - 1)
-    if itemsize & (itemsize - 1) or ((elements << (itemsize.bit_length() - 1)) != address if not is_wide(address) else False):
+    if itemsize & (itemsize - 1) or (
+        (elements << (itemsize.bit_length() - 1)) != address if not is_wide(address) else False
+    ):
         raise NotSimulated(f"the simulator does not know elements of {itemsize} bytes at odd addresses")
     base = machine.segment_base(array.space, itemsize)
     return elements + base
@@ -132,9 +136,13 @@ def atomic(
     elements, bad = locate(machine, array, indices, place, "atomic operation on")
     machine.counters[array.space + "_atomics"] += machine.active
     memory = machine.spaces[array.space].view(array.dtype)
-    everyone = np.arange(machine.active) if bad is None else np.flatnonzero(~np.broadcast_to(bad, machine.active))
+    everyone = (
+        np.arange(machine.active) if bad is None else np.flatnonzero(~np.broadcast_to(bad, machine.active))
+    )
     where = np.broadcast_to(elements, machine.active)[everyone]
-    values = [np.broadcast_to(convert(operand, array.dtype), machine.active)[everyone] for operand in operands]
+    values = [
+        np.broadcast_to(convert(operand, array.dtype), machine.active)[everyone] for operand in operands
+    ]
     if direct is not None and not need_old:
         direct.at(memory, where, values[0])
         return None
@@ -172,7 +180,9 @@ def view(machine: Machine, array: ArrayRef, items: tuple[Any, ...], place: Place
             continue
         inside, outside = _wrap(item, length)
         if outside is not False:
-            report_outside(machine, array, tuple(i for i in items if not isinstance(i, tuple)), outside, place, "view of")
+            report_outside(
+                machine, array, tuple(i for i in items if not isinstance(i, tuple)), outside, place, "view of"
+            )
             inside = np.where(outside, 0, inside)
         address = address + inside * stride
     return ArrayRef(array.space, array.name, array.dtype, address, tuple(shape), tuple(strides))
@@ -188,7 +198,9 @@ def _slice(item: tuple[Any, ...], length: Any) -> tuple[Any, Any, Any]:
         ]
         return number.start, len(number), number.step
     if is_wide(step) or int(step) <= 0:
-        raise NotSimulated("the simulator does not know slices with a step that is negative or differs by thread")
+        raise NotSimulated(
+            "the simulator does not know slices with a step that is negative or differs by thread"
+        )
     start = 0 if start is None else start
     stop = length if stop is None else stop
     start = np.clip(np.where(start < 0, start + length, start), 0, length)

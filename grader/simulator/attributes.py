@@ -65,7 +65,11 @@ def _module_attribute(body: Inlined, target: Any, expr: Any, module: Any) -> Non
         return
     register = body.register(target.name)
     if module is cuda and name == "laneid":
-        body.add(lambda m, r: r.__setitem__(register, convert(m.per_lane("lane"), np.dtype(np.int32))), (), (register,))
+        body.add(
+            lambda m, r: r.__setitem__(register, convert(m.per_lane("lane"), np.dtype(np.int32))),
+            (),
+            (register,),
+        )
         return
     if module is cuda and name == "warpsize":
         body.constant(target.name, np.int32(32))

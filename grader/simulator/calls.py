@@ -34,7 +34,9 @@ def translate_call(body: Inlined, target: Any, expr: Any, key: Any) -> None:
         _length(body, target, expr)
     elif key is slice:
         body.compute(
-            body.register(target.name), lambda *parts: _slice(parts), tuple(_slice_part(body, arg) for arg in expr.args)
+            body.register(target.name),
+            lambda *parts: _slice(parts),
+            tuple(_slice_part(body, arg) for arg in expr.args),
         )
     elif _in(key, ARITHMETIC) or _in(key, COMPARISONS) or _in(key, UNARY) or _in(key, INPLACE):
         operands = [(body.register(arg.name), body.type_of(arg)) for arg in expr.args]
@@ -80,7 +82,11 @@ def _length(body: Inlined, target: Any, expr: Any) -> None:
     (arg,) = expr.args
     arg_type = plain(body.type_of(arg))
     if isinstance(arg_type, types.Array):
-        body.compute(body.register(target.name), lambda a: convert(a.shape[0], np.dtype(np.int64)), (body.register(arg.name),))
+        body.compute(
+            body.register(target.name),
+            lambda a: convert(a.shape[0], np.dtype(np.int64)),
+            (body.register(arg.name),),
+        )
     elif isinstance(arg_type, types.BaseTuple):
         body.constant(target.name, np.int64(len(arg_type)))
     else:
@@ -114,6 +120,7 @@ def _math(body: Inlined, target: Any, expr: Any, key: Any, signature: Any) -> No
         raise body.unknown("round with a number of digits")
     if key in (max, min, pow):
         registers = tuple(
-            body.cast_register(r, t, signature.return_type) for r, t in zip(registers, signature.args, strict=True)
+            body.cast_register(r, t, signature.return_type)
+            for r, t in zip(registers, signature.args, strict=True)
         )
     body.compute(body.register(target.name), lambda *values: convert(operation(*values), result), registers)

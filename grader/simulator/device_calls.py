@@ -71,7 +71,9 @@ def _grid(body: Inlined, target: Any, expr: Any, signature: Any) -> None:
         return convert(block, _INT64) * np.int64(extent) + thread
 
     def step(m: Machine, r: Registers) -> None:
-        r[register] = axis(m, 0) if dimensions == 1 else tuple(axis(m, number) for number in range(dimensions))
+        r[register] = (
+            axis(m, 0) if dimensions == 1 else tuple(axis(m, number) for number in range(dimensions))
+        )
 
     body.add(step, (), (register,))
 
@@ -136,7 +138,10 @@ def _barrier(body: Inlined, target: Any, expr: Any, vote: str) -> None:
         (arg,) = expr.args
         predicate = body.cast_register(body.register(arg.name), body.type_of(arg), types.int32)
         body.block.note_reads((predicate,))
-    _wait(body, Barrier(-1, body.place(), "block", -1, vote, predicate, body.register(target.name) if vote else -1))
+    _wait(
+        body,
+        Barrier(-1, body.place(), "block", -1, vote, predicate, body.register(target.name) if vote else -1),
+    )
 
 
 def _wait(body: Inlined, barrier: Barrier) -> None:
@@ -230,7 +235,9 @@ def _vote_of_warp(name: str) -> Handler:
         predicate = body.cast_register(
             body.register(arguments["predicate"].name), body.type_of(arguments["predicate"]), types.boolean
         )
-        mask = body.cast_register(body.register(arguments["mask"].name), body.type_of(arguments["mask"]), types.int64)
+        mask = body.cast_register(
+            body.register(arguments["mask"].name), body.type_of(arguments["mask"]), types.int64
+        )
         dtype = dtype_of(signature.return_type)
 
         def step(m: Machine, r: Registers) -> None:
@@ -248,7 +255,9 @@ def _vote_of_warp(name: str) -> Handler:
                 "eq_sync": (ballot == everyone) | (ballot == 0),
                 "ballot_sync": ballot,
             }[name]
-            r[register] = convert(convert(result, np.dtype(np.uint32)), dtype) if dtype != np.bool_ else result != 0
+            r[register] = (
+                convert(convert(result, np.dtype(np.uint32)), dtype) if dtype != np.bool_ else result != 0
+            )
 
         body.add(step, (predicate, mask), (register,))
 
@@ -292,13 +301,22 @@ def _atomic(name: str) -> Handler:
 
     def handler(body: Inlined, target: Any, expr: Any, signature: Any) -> None:
         arguments = _arguments(expr, "ary", "idx", "val")
-        _emit_atomic(body, target, signature, arguments["ary"], arguments["idx"], [arguments["val"]], combine, direct)
+        _emit_atomic(
+            body, target, signature, arguments["ary"], arguments["idx"], [arguments["val"]], combine, direct
+        )
 
     return handler
 
 
 def _emit_atomic(
-    body: Inlined, target: Any, signature: Any, array: Any, index: Any | None, values: list[Any], combine: Any, direct: Any
+    body: Inlined,
+    target: Any,
+    signature: Any,
+    array: Any,
+    index: Any | None,
+    values: list[Any],
+    combine: Any,
+    direct: Any,
 ) -> None:
     array_type = plain(body.type_of(array))
     source, register, place = body.register(array.name), body.register(target.name), body.place()
@@ -308,12 +326,21 @@ def _emit_atomic(
         positions: tuple[int, ...] = (zero,)
     else:
         positions = tuple(r for r, _ in body.index_registers(index))
-    operands = tuple(body.cast_register(body.register(v.name), body.type_of(v), array_type.dtype) for v in values)
+    operands = tuple(
+        body.cast_register(body.register(v.name), body.type_of(v), array_type.dtype) for v in values
+    )
     used = body.is_used(target.name)
 
     def step(m: Machine, r: Registers) -> None:
         r[register] = access.atomic(
-            m, r[source], tuple([r[p] for p in positions]), place, combine, tuple([r[o] for o in operands]), direct, used
+            m,
+            r[source],
+            tuple([r[p] for p in positions]),
+            place,
+            combine,
+            tuple([r[o] for o in operands]),
+            direct,
+            used,
         )
 
     body.add(step, (source, *positions, *operands), (register,) if used else ())

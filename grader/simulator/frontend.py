@@ -33,6 +33,11 @@ with contextlib.suppress(ImportError):
     _ERRORS = (core_errors.NumbaError, cuda_errors.NumbaError)
 
 
+def numba_errors() -> tuple[type[BaseException], ...]:
+    """The base classes of Numba's errors: numba-cuda's are no subclasses of Numba's own."""
+    return _ERRORS
+
+
 class KernelError(Exception):
     """Numba rejects the kernel. ``str()`` is its message, cut to what helps; ``line`` is 0 if it named none."""
 
@@ -212,7 +217,9 @@ def explain(error: BaseException) -> tuple[str, int]:
             continue
         kept.append(row)
     errors = [match.group(1) for row in kept if (match := _ERROR_LINE.match(row)) and match.group(1)]
-    first = next((row for row in kept if not _ERROR_LINE.match(row)), kept[0] if kept else type(error).__name__)
+    first = next(
+        (row for row in kept if not _ERROR_LINE.match(row)), kept[0] if kept else type(error).__name__
+    )
     parts = [first]
     if first.startswith("No implementation of function"):
         parts = [first] + [row for row in kept if row.startswith(">>>") or "found for signature" in row][:1]

@@ -44,7 +44,12 @@ class Machine:
     """One launch's state. ``deadline`` is CPU time (``time.process_time`` seconds) at which it stops."""
 
     def __init__(
-        self, program: Program, spaces: dict[str, Space], constants: list[ArrayRef], findings: Findings, deadline: float
+        self,
+        program: Program,
+        spaces: dict[str, Space],
+        constants: list[ArrayRef],
+        findings: Findings,
+        deadline: float,
     ) -> None:
         self.program = program
         self.spaces = spaces
@@ -83,7 +88,8 @@ class Machine:
         """Whether a group other than the running one may still read this register."""
         blocks = self.program.blocks
         return any(register in blocks[target].live_in for target in self._pending) or any(
-            register in blocks[index].live_in or register in self._barrier_reads(index) for index in self._waiting
+            register in blocks[index].live_in or register in self._barrier_reads(index)
+            for index in self._waiting
         )
 
     def _barrier_reads(self, index: int) -> frozenset[int]:
@@ -115,7 +121,9 @@ class Machine:
         self._issues += 1
         if self._issues % CLOCK_EVERY == 0 and time.process_time() > self._deadline:
             blocks = self.program.blocks
-            raise StepLimit(max((blocks[index].place for index in self._pending), key=lambda place: place.line))
+            raise StepLimit(
+                max((blocks[index].place for index in self._pending), key=lambda place: place.line)
+            )
         if len(self._pending) == 1:
             return next(iter(self._pending))
         oldest = min(self._pending, key=lambda index: self._since[index])
@@ -306,5 +314,3 @@ class Machine:
             del self._waiting[index]
         released = lanes[passing]
         self._go(barrier.target, None if released.size == self.wave.total else released)
-
-

@@ -44,6 +44,12 @@ def numba_scalar(dtype: np.dtype[Any]) -> Any:
     return types.boolean if dtype == np.bool_ else getattr(types, dtype.name)
 
 
+def declared_type(dtype: str, ndim: int | None, layout: str) -> Any:
+    """The Numba type of one argument of a declared signature; ``ndim`` None means a scalar."""
+    scalar = numba_scalar(np.dtype(dtype))
+    return scalar if ndim is None else types.Array(scalar, ndim, layout)
+
+
 def numba_array(dtype: np.dtype[Any], shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
     """The Numba array type of an argument: dtype, dimensions and the layout that Numba would see."""
     return types.Array(numba_scalar(dtype), len(shape), layout_of(dtype.itemsize, shape, strides))
@@ -72,7 +78,9 @@ def convert(value: Any, dtype: np.dtype[Any]) -> Any:
         wide: npt.NDArray[Any] = value
         return wide if wide.dtype == dtype else wide.astype(dtype)
     if dtype.kind in "iu" and isinstance(value, int | np.integer):
-        return np.asarray(int(value) & ((1 << 8 * dtype.itemsize) - 1), f"u{dtype.itemsize}").astype(dtype)[()]
+        return np.asarray(int(value) & ((1 << 8 * dtype.itemsize) - 1), f"u{dtype.itemsize}").astype(dtype)[
+            ()
+        ]
     return np.asarray(value).astype(dtype)[()]
 
 

@@ -19,9 +19,7 @@ def make_iterator(dtype: np.dtype[Any], start: Any, stop: Any, step: Any) -> Ran
     start, stop, step = (np.asarray(part, np.int64) for part in (start, stop, step))
     away = np.where(step > 0, step - 1, step + 1)
     count = np.where(step == 0, 0, (stop - start + away) // np.where(step == 0, 1, step))
-    return RangeIterator(
-        dtype, start.astype(dtype)[()], step.astype(dtype)[()], np.maximum(count, 0)
-    )
+    return RangeIterator(dtype, start.astype(dtype)[()], step.astype(dtype)[()], np.maximum(count, 0))
 
 
 def advance(machine: Machine, register: int, iterator: RangeIterator) -> tuple[Any, Any]:

@@ -25,7 +25,16 @@ from grader.simulator.ranges import advance, make_iterator
 
 MAX_BLOCKS = 4000
 MAX_INLINE_DEPTH = 40
-STATIC_TYPES = ("Module", "Function", "BoundFunction", "Dispatcher", "NumberClass", "DType", "TypeRef", "class")
+STATIC_TYPES = (
+    "Module",
+    "Function",
+    "BoundFunction",
+    "Dispatcher",
+    "NumberClass",
+    "DType",
+    "TypeRef",
+    "class",
+)
 
 
 class Translator:
@@ -54,7 +63,9 @@ class Translator:
 
     def new_block(self, place: Place) -> int:
         if len(self.program.blocks) >= MAX_BLOCKS:
-            raise NotSimulated(f"the kernel is too large for the simulator: more than {MAX_BLOCKS} basic blocks")
+            raise NotSimulated(
+                f"the kernel is too large for the simulator: more than {MAX_BLOCKS} basic blocks"
+            )
         self.program.blocks.append(Block(place))
         return len(self.program.blocks) - 1
 
@@ -105,7 +116,9 @@ class Inlined:
     def type_of(self, var: Any) -> Any:
         return self.typed.typemap[var.name]
 
-    def add(self, step: Callable[[Machine, Registers], None], reads: tuple[int, ...], writes: tuple[int, ...]) -> None:
+    def add(
+        self, step: Callable[[Machine, Registers], None], reads: tuple[int, ...], writes: tuple[int, ...]
+    ) -> None:
         self.block.add(step, reads, writes)
 
     def start_block(self) -> int:
@@ -160,8 +173,10 @@ class Inlined:
                 for statement in block.body
                 if type(statement).__name__ != "Del"
                 for var in (
-                    statement.value.list_vars() if type(statement).__name__ == "Assign" and hasattr(statement.value, "list_vars")
-                    else () if type(statement).__name__ == "Assign"
+                    statement.value.list_vars()
+                    if type(statement).__name__ == "Assign" and hasattr(statement.value, "list_vars")
+                    else ()
+                    if type(statement).__name__ == "Assign"
                     else statement.list_vars()
                 )
             }
@@ -198,7 +213,9 @@ class Inlined:
         self.block.end = Jump(self.labels[statement.target])
 
     def on_branch(self, statement: Any) -> None:
-        condition = self.cast_register(self.register(statement.cond.name), self.type_of(statement.cond), types.boolean)
+        condition = self.cast_register(
+            self.register(statement.cond.name), self.type_of(statement.cond), types.boolean
+        )
         self.block.note_reads((condition,))
         self.block.end = Branch(condition, self.labels[statement.truebr], self.labels[statement.falsebr])
 
@@ -235,7 +252,9 @@ class Inlined:
 
     def store(self, target: Any, indices: list[tuple[int, Any]], value: Any) -> None:
         array_type = plain(self.type_of(target))
-        if not isinstance(array_type, types.Array) or any(not isinstance(t, types.Integer) for _, t in indices):
+        if not isinstance(array_type, types.Array) or any(
+            not isinstance(t, types.Integer) for _, t in indices
+        ):
             raise self.unknown("assigning to this")
         if len(indices) != array_type.ndim:
             raise self.unknown("assigning to a whole row or slice of an array")
@@ -275,7 +294,9 @@ class Inlined:
             return
         register = self.register(target.name)
         if kind == "Arg":
-            source = self.cast_register(self.arguments[value.index], self.typed.arg_types[value.index], target_type)
+            source = self.cast_register(
+                self.arguments[value.index], self.typed.arg_types[value.index], target_type
+            )
             self.compute(register, lambda item: item, (source,))
         elif kind == "Var":
             self.static[target.name] = self.static.get(value.name)
@@ -307,7 +328,9 @@ class Inlined:
     def constant_value(self, value: Any, numba_type: Any) -> Any:
         """A captured value as the machine holds it."""
         if isinstance(numba_type, types.BaseTuple):
-            return tuple(self.constant_value(item, plain(t)) for item, t in zip(value, numba_type, strict=True))
+            return tuple(
+                self.constant_value(item, plain(t)) for item, t in zip(value, numba_type, strict=True)
+            )
         if isinstance(numba_type, types.Array):
             self.owner.program.constants.append(np.ascontiguousarray(value))
             return ConstantArray(len(self.owner.program.constants) - 1)
@@ -321,7 +344,9 @@ class Inlined:
         register = self.register(target.name)
         if isinstance(plain(self.type_of(target)), types.NoneType):
             return
-        source = self.cast_register(self.register(expr.value.name), self.type_of(expr.value), self.type_of(target))
+        source = self.cast_register(
+            self.register(expr.value.name), self.type_of(expr.value), self.type_of(target)
+        )
         self.compute(register, lambda item: item, (source,))
 
     def expr_binop(self, target: Any, expr: Any) -> None:
@@ -344,7 +369,9 @@ class Inlined:
         """``target = function(*operands)`` for an operator, cast as the signature says."""
         function = INPLACE.get(function, function)
         if any(not is_scalar(t) for t in signature.args) or not is_scalar(signature.return_type):
-            raise self.unknown(f"{getattr(function, '__name__', function)} of {', '.join(map(str, signature.args))}")
+            raise self.unknown(
+                f"{getattr(function, '__name__', function)} of {', '.join(map(str, signature.args))}"
+            )
         wanted = list(signature.args)
         if function in COMPARISONS:
             operation = COMPARISONS[function]
@@ -382,7 +409,9 @@ class Inlined:
             index = expr.index
             if not isinstance(index, int | slice):
                 index = self.static[expr.index_var.name]
-            self.compute(self.register(target.name), operator.itemgetter(index), (self.register(expr.value.name),))
+            self.compute(
+                self.register(target.name), operator.itemgetter(index), (self.register(expr.value.name),)
+            )
             return
         if expr.index_var is None:
             raise self.unknown("this subscript")
@@ -422,7 +451,9 @@ class Inlined:
         if "range" not in str(self.type_of(expr.value)):
             raise self.unknown(f"a loop over {self.type_of(expr.value)}")
         dtype = dtype_of(self.type_of(target).yield_type)
-        self.add(lambda m, r: r.__setitem__(register, make_iterator(dtype, *r[source])), (source,), (register,))
+        self.add(
+            lambda m, r: r.__setitem__(register, make_iterator(dtype, *r[source])), (source,), (register,)
+        )
 
     def expr_iternext(self, target: Any, expr: Any) -> None:
         register, source = self.register(target.name), self.register(expr.value.name)
@@ -463,15 +494,21 @@ class Inlined:
         arguments = []
         for name, wanted in zip(names, signature.args, strict=True):
             if name in given:
-                arguments.append(self.cast_register(self.register(given[name].name), self.type_of(given[name]), wanted))
+                arguments.append(
+                    self.cast_register(self.register(given[name].name), self.type_of(given[name]), wanted)
+                )
                 continue
             register = self.owner.new_register()
             position = len(names) - len(function.__defaults__ or ())
             default = (function.__defaults__ or ())[names.index(name) - position]
-            value = self.constant_value(default, plain(getattr(wanted, "value_type", None) or types.int64)) if (
-                isinstance(default, bool | int | float)
-            ) else default
-            self.add(lambda m, r, register=register, value=value: r.__setitem__(register, value), (), (register,))  # type: ignore[misc]
+            value = (
+                self.constant_value(default, plain(getattr(wanted, "value_type", None) or types.int64))
+                if (isinstance(default, bool | int | float))
+                else default
+            )
+            self.add(
+                lambda m, r, register=register, value=value: r.__setitem__(register, value), (), (register,)
+            )  # type: ignore[misc]
             arguments.append(register)
         after = self.owner.new_block(self.place())
         result = self.register(target.name)

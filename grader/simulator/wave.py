@@ -79,8 +79,10 @@ class Wave:
             if space == "shared":
                 self._bases[key] = self.coordinate("slot") * (segment // itemsize)
             else:
-                self._bases[key] = np.arange(self.total) * (segment // itemsize) if self._kept is None else (
-                    self._kept * (segment // itemsize)
+                self._bases[key] = (
+                    np.arange(self.total) * (segment // itemsize)
+                    if self._kept is None
+                    else (self._kept * (segment // itemsize))
                 )
         return self._bases[key]
 
@@ -116,7 +118,10 @@ class Wave:
         """Block and thread index of some lanes (few: for messages)."""
         named = []
         for lane in lanes:
-            values = [np.broadcast_to(self.coordinate(name), self.total)[lane] for name in ("bx", "by", "bz", "tx", "ty", "tz")]
+            values = [
+                np.broadcast_to(self.coordinate(name), self.total)[lane]
+                for name in ("bx", "by", "bz", "tx", "ty", "tz")
+            ]
             b, t = values[:3], values[3:]
             named.append(((int(b[0]), int(b[1]), int(b[2])), (int(t[0]), int(t[1]), int(t[2]))))
         return tuple(named)

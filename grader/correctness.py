@@ -1,0 +1,199 @@
+"""Is an outcome right? Pure, in the trusted process: expected values never leave it.
+
+Comes in: a problem, its inputs, an outcome, the fills that outputs started with. Goes out: a failure or None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from grader.plan import LaunchPlan
+from grader.problem import Inputs, Output, Problem
+from grader.records import Failure, Finding, Outcome, Severity
+
+Array = npt.NDArray[Any]
+
+
+def fills_for(inputs: Inputs, rng: np.random.Generator) -> list[dict[str, Array]]:
+    """What outputs hold before a run: per run one element per output.
+
+    Where a dtype has NaN, one run with a NaN of random payload is enough: no arithmetic makes that bit pattern.
+    Integers and bools need two runs with different values; an element that shows both was never written.
+    """
+    outputs = {name: np.dtype(value.dtype) for name, value in inputs.items() if isinstance(value, Output)}
+    runs = 1 if all(dtype.kind in "fc" for dtype in outputs.values()) else 2
+    return [{name: _fill(dtype, run, rng) for name, dtype in outputs.items()} for run in range(runs)]
+
+
+def _fill(dtype: np.dtype[Any], run: int, rng: np.random.Generator) -> Array:
+    if dtype.kind == "f":
+        bits = dtype.itemsize * 8
+        mantissa = np.finfo(dtype).nmant
+        payload = int(rng.integers(1, 1 << (mantissa - 1)))
+        quiet = (1 << (bits - 1 - mantissa)) - 1
+        pattern = (quiet << mantissa) | (1 << (mantissa - 1)) | payload
+        return np.asarray(pattern, f"u{dtype.itemsize}").view(dtype)
+    if dtype.kind == "c":
+        part = _fill(np.dtype(f"f{dtype.itemsize // 2}"), run, rng)
+        return np.asarray([part, part]).view(dtype)[0:1].reshape(())
+    if dtype.kind == "b":
+        return np.asarray(bool(run), dtype)
+    low = int(rng.integers(1, 100))
+    return np.asarray(low if run == 0 else 127 - low, dtype)
+
+
+def untouched(found: Array, fill: Array) -> npt.NDArray[np.bool_]:
+    """Which elements still hold the fill's bits."""
+    width = f"u{found.dtype.itemsize}" if found.dtype.kind != "c" else f"u{found.dtype.itemsize // 2}"
+    left = np.ascontiguousarray(found).reshape(-1).view(width)
+    right = np.asarray(fill).reshape(-1).view(width)
+    same: npt.NDArray[np.bool_] = (left.reshape(found.size, -1) == right).all(axis=1)
+    return same.reshape(found.shape)
+
+
+def judge_outcome(
+    problem: Problem,
+    inputs: Inputs,
+    expected: Mapping[str, Array],
+    plan: LaunchPlan,
+    outcomes: Sequence[Outcome],
+    fills: Sequence[Mapping[str, Array]],
+    call: str,
+) -> Failure | None:
+    """The first thing that is wrong with the runs of one call (one run per fills), or None.
+
+    ``call`` says which call it was ("matmul(m=33, k=65, n=17)"). Errors that a device found come first, since
+    they explain wrong values.
+    """
+    for outcome in outcomes:
+        if outcome.problem is not None:
+            return outcome.problem
+    first = outcomes[0]
+    for finding in first.findings:
+        if finding.severity is Severity.ERROR:
+            return of_finding(finding, call)
+    tolerance = problem.tolerance(inputs, expected)
+    for name, wanted in expected.items():
+        unwritten = untouched(first.outputs[name], fills[0][name])
+        for outcome, fill in zip(outcomes[1:], fills[1:], strict=True):
+            unwritten = unwritten & untouched(outcome.outputs[name], fill[name])
+        if unwritten.any():
+            return _of_unwritten(name, unwritten, plan, call)
+        for outcome in outcomes:
+            failure = compare(name, wanted, outcome.outputs[name], tolerance[name], call)
+            if failure is not None:
+                return failure
+    changed = sorted({name for outcome in outcomes for name in outcome.changed_inputs})
+    if changed:
+        return Failure(
+            "changed-input",
+            f"the kernels changed {changed[0]}, which is an input",
+            expected=f"{changed[0]} as it was given",
+            found="other contents after the last launch",
+            where=call,
+            advice=f"write into {', '.join(expected)} only; use cuda.device_array for scratch memory",
+        )
+    return None
+
+
+def of_finding(finding: Finding, call: str) -> Failure:
+    """The failure that an error finding is, in a call."""
+    times = f" ({finding.count} times)" if finding.count > 1 else ""
+    return Failure(
+        finding.kind,
+        finding.what + times,
+        found=f"in {call}",
+        where=str(finding.place),
+        advice=finding.advice,
+    )
+
+
+def _of_unwritten(name: str, unwritten: npt.NDArray[np.bool_], plan: LaunchPlan, call: str) -> Failure:
+    total, missing = unwritten.size, int(unwritten.sum())
+    returned = (
+        f" and {plan.entry} returned a value: it must write into {name} instead"
+        if plan.returned_value
+        else ""
+    )
+    if missing == total:
+        return Failure(
+            "nothing-written",
+            f"{name} still holds its fill value: the kernel wrote nothing",
+            expected=f"all {total} elements of {name} written",
+            found=f"none written{returned}",
+            where=call,
+            advice=f"let each thread compute its index and assign to {name}[...]",
+        )
+    first = _position(int(np.flatnonzero(unwritten)[0]), unwritten.shape)
+    return Failure(
+        "not-all-written",
+        f"{missing} of {total} elements of {name} still hold their fill value",
+        expected=f"all {total} elements of {name} written",
+        found=f"{name}[{first}] was never written{returned}",
+        where=call,
+        advice="do grid and block cover the whole output, and does every thread get to its assignment?",
+    )
+
+
+def compare(name: str, expected: Array, found: Array, tolerance: Array, call: str) -> Failure | None:
+    """Elementwise |found - expected| <= tolerance; NaN only where NaN is expected, infinities equal."""
+    if expected.dtype.kind in "iub" and found.dtype.kind in "iub":
+        difference = np.abs(found.astype(np.float64) - expected.astype(np.float64))
+        wrong = (found != expected) & ~(difference <= tolerance)
+    else:
+        wide = found.astype(np.complex128 if found.dtype.kind == "c" else np.float64)
+        with np.errstate(invalid="ignore"):
+            difference = np.abs(wide - expected)
+            right = (difference <= tolerance) | (wide == expected) | (np.isnan(wide) & np.isnan(expected))
+        wrong = ~right
+    if not wrong.any():
+        return None
+    count = int(wrong.sum())
+    ranked = np.where(wrong, np.nan_to_num(difference, nan=np.inf, posinf=np.inf), -1.0)
+    first, worst = int(np.flatnonzero(wrong)[0]), int(np.argmax(ranked))
+    position = _position(first, wrong.shape)
+    bound = float(np.broadcast_to(tolerance, wrong.shape).reshape(-1)[first])
+    lines = f"{name}[{position}] is {_number(found.reshape(-1)[first])}"
+    if worst != first:
+        lines += f"; furthest off is {name}[{_position(worst, wrong.shape)}] with {_number(found.reshape(-1)[worst])}"
+        lines += f" for {_number(expected.reshape(-1)[worst])}"
+    return Failure(
+        "wrong-values",
+        f"{count} of {wrong.size} elements of {name} are wrong",
+        expected=f"{name}[{position}] = {_number(expected.reshape(-1)[first])}"
+        + (f" ± {bound:.2g}" if bound else ""),
+        found=lines,
+        where=call,
+        advice=_hint(wrong, found, expected),
+    )
+
+
+def _hint(wrong: npt.NDArray[np.bool_], found: Array, expected: Array) -> str:
+    """What the pattern of wrong elements suggests, if anything."""
+    if (
+        np.isnan(found.astype(np.complex128)[wrong]).any()
+        and not np.isnan(expected.astype(np.complex128)).any()
+    ):
+        return (
+            "NaN comes from memory that nobody wrote, from inf - inf or from 0 / 0: where could that be here?"
+        )
+    if wrong.all():
+        return "every element is wrong: check the formula first, then the index arithmetic"
+    flat = np.flatnonzero(wrong.reshape(-1))
+    if flat.size > 1 and flat[0] > 0 and flat[-1] == wrong.size - 1 and flat.size == wrong.size - flat[0]:
+        return (
+            f"everything before element {flat[0]} is right: check the last block, the guard and the grid size"
+        )
+    return "compare what the right and the wrong elements have in common: their row, column, block or position in it"
+
+
+def _position(flat: int, shape: tuple[int, ...]) -> str:
+    return ", ".join(str(int(i)) for i in np.unravel_index(flat, shape))
+
+
+def _number(value: Any) -> str:
+    return f"{value:.7g}" if np.asarray(value).dtype.kind in "fc" else str(value)

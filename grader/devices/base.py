@@ -1,0 +1,81 @@
+"""What a device must be able to do, and what a kernel is to it. Runs in the runner.
+
+In: operations of a validated launch plan, one at a time, in order. Out: bytes of buffers, launches, findings.
+A device raises ``Refused`` for what is the student's fault and ``errors.Fault`` for what is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from grader.plan import JitOptions, TypeOf, View
+from grader.records import Failure, Finding, LaunchRecord
+
+Triple = tuple[int, int, int]
+
+
+class Refused(Exception):
+    """The student's code asked for something that cannot be done; ``failure`` says what and why."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.what)
+        self.failure = failure
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel bound from the text of kernels.py: never called, only compiled."""
+
+    name: str
+    line: int
+    function: Callable[..., Any]
+    options: JitOptions
+    signatures: tuple[tuple[TypeOf, ...], ...]
+
+
+@dataclass(frozen=True)
+class ViewArgument:
+    """An array argument: a view into a buffer, named as the kernel names its parameter."""
+
+    view: View
+    name: str
+
+
+class Device(Protocol):
+    """Carries out a plan's operations. Buffers are numbered as in the plan."""
+
+    name: str
+    findings: list[Finding]
+    launches: list[LaunchRecord]
+
+    def allocate(self, nbytes: int, contents: npt.NDArray[np.uint8] | None) -> None:
+        """Add the next buffer; without ``contents`` its bytes are unspecified."""
+
+    def launch(
+        self,
+        kernel: Kernel,
+        grid: Triple,
+        block: Triple,
+        shared_bytes: int,
+        stream: int,
+        arguments: list[Any],
+        line: int,
+    ) -> None:
+        """Launch. ``arguments`` are ViewArguments, Python or NumPy scalars, or tuples of those."""
+
+    def fill(self, target: View, value: Any, stream: int) -> None:
+        """``target[...] = value``."""
+
+    def copy(self, source: View, target: View, stream: int) -> None:
+        """``target[...] = source``."""
+
+    def synchronize(self, stream: int | None) -> None:
+        """Wait for one stream, or for all."""
+
+    def read(self, buffer: int) -> npt.NDArray[np.uint8]:
+        """A buffer's bytes, after everything before is done."""

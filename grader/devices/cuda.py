@@ -1,0 +1,203 @@
+"""The CUDA device: Numba on a GPU. Runs in the runner. The driver is touched when a device is made, not before.
+
+Buffers are plain device memory; streams of the plan become streams of the GPU.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from grader.devices.base import Kernel, Refused, Triple, ViewArgument
+from grader.devices.simulated import rejected
+from grader.errors import DeviceFault
+from grader.gpu_models import GpuModel
+from grader.plan import View
+from grader.records import Failure, Finding, LaunchRecord, Place
+from grader.simulator.frontend import KernelError, explain, numba_errors
+from grader.simulator.launch import LaunchRefused, check_geometry
+from grader.simulator.numba_types import declared_type
+
+
+def describe_gpu() -> dict[str, Any] | None:
+    """Name, compute capability and memory of the first GPU; None where Numba can use none."""
+    from numba import cuda
+
+    if not cuda.is_available():
+        return None
+    device = cuda.get_current_device()
+    name = device.name.decode() if isinstance(device.name, bytes) else str(device.name)
+    free, total = cuda.current_context().get_memory_info()
+    return {
+        "name": name,
+        "compute_capability": [int(part) for part in device.compute_capability],
+        "multiprocessors": int(device.MULTIPROCESSOR_COUNT),
+        "memory_bytes": int(total),
+        "driver": _driver_version(),
+    }
+
+
+def _driver_version() -> str:
+    from numba import cuda
+
+    try:
+        major, minor = cuda.cudadrv.driver.driver.get_version()
+    except Exception as error:  # a driver that does not say its version is still a driver
+        return f"unknown ({error})"
+    return f"CUDA {major}.{minor}"
+
+
+class CudaDevice:
+    """Runs launches on the first GPU. Raises DeviceFault when there is none or it fails by itself."""
+
+    name = "cuda"
+
+    def __init__(self, source: str) -> None:
+        from numba import cuda
+        from numba.cuda.cudadrv.devicearray import DeviceNDArray
+
+        self._cuda: Any = cuda
+        self._array_class: Any = DeviceNDArray
+        try:
+            gpu = cuda.get_current_device()
+            cuda.current_context()
+        except Exception as error:
+            raise DeviceFault(f"no GPU can be used: {error}") from error
+        self._limits = GpuModel(
+            name=gpu.name.decode() if isinstance(gpu.name, bytes) else str(gpu.name),
+            compute_capability=tuple(gpu.compute_capability),
+            multiprocessors=int(gpu.MULTIPROCESSOR_COUNT),
+        )
+        self.findings: list[Finding] = []
+        self.launches: list[LaunchRecord] = []
+        self._lines = source.splitlines()
+        self._buffers: list[Any] = []
+        self._sizes: list[int] = []
+        self._streams: dict[int, Any] = {0: cuda.default_stream()}
+        self._compiled: dict[Any, Any] = {}
+
+    def _stream(self, number: int) -> Any:
+        if number not in self._streams:
+            self._streams[number] = self._cuda.stream()
+        return self._streams[number]
+
+    def allocate(self, nbytes: int, contents: npt.NDArray[np.uint8] | None) -> None:
+        """Add the next buffer on the GPU."""
+        try:
+            buffer = self._cuda.device_array(max(nbytes, 1), np.uint8)
+        except Exception as error:
+            raise DeviceFault(f"the GPU has no {nbytes} bytes left: {error}") from error
+        if contents is not None and nbytes:
+            buffer[:nbytes].copy_to_device(contents)
+        self._buffers.append(buffer)
+        self._sizes.append(nbytes)
+
+    def _array(self, view: View) -> Any:
+        """A device array over a buffer, as ``view`` says."""
+        memory = self._buffers[view.buffer].gpu_data
+        return self._array_class(
+            shape=view.shape,
+            strides=view.strides,
+            dtype=np.dtype(view.dtype),
+            gpu_data=memory.view(view.offset, None),
+        )
+
+    def _value(self, argument: Any) -> Any:
+        if isinstance(argument, tuple):
+            return tuple(self._value(item) for item in argument)
+        return self._array(argument.view) if isinstance(argument, ViewArgument) else argument
+
+    def launch(
+        self,
+        kernel: Kernel,
+        grid: Triple,
+        block: Triple,
+        shared_bytes: int,
+        stream: int,
+        arguments: list[Any],
+        line: int,
+    ) -> None:
+        """Compile if needed, and launch. Raises Refused, DeviceFault."""
+        here = str(Place(line, self._lines[line - 1].strip() if 0 < line <= len(self._lines) else ""))
+        try:
+            check_geometry(self._limits, grid, block)
+            self._dispatcher(kernel)[grid, block, self._stream(stream), shared_bytes](
+                *[self._value(argument) for argument in arguments]
+            )
+        except LaunchRefused as error:
+            raise Refused(
+                Failure(
+                    "launch-refused", f"a GPU refuses this launch: {error}", where=here, advice=error.advice
+                )
+            ) from None
+        except numba_errors() as error:
+            raise Refused(rejected(kernel, KernelError(*explain(error)), self._lines)) from None
+        except self._cuda.cudadrv.driver.CudaAPIError as error:
+            raise self._device_error(error, here) from None
+        self.launches.append(LaunchRecord(kernel.name, line, grid, block, {"launches": 1}))
+
+    def _dispatcher(self, kernel: Kernel) -> Any:
+        if kernel.function not in self._compiled:
+            options = kernel.options.model_dump(exclude_none=True)
+            signatures = [
+                tuple(declared_type(t.dtype, t.ndim, t.layout) for t in signature)
+                for signature in kernel.signatures
+            ]
+            declared = {"func_or_sig": signatures} if signatures else {}
+            self._compiled[kernel.function] = self._cuda.jit(**declared, **options)(kernel.function)
+        return self._compiled[kernel.function]
+
+    def _device_error(self, error: Any, here: str) -> Exception:
+        text = str(error)
+        if any(
+            word in text.upper()
+            for word in ("ILLEGAL", "MISALIGNED", "LAUNCH_FAILED", "INVALID_VALUE", "RESOURCES")
+        ):
+            return Refused(
+                Failure(
+                    "gpu-error",
+                    f"the GPU stopped the kernel: {text}",
+                    where=here,
+                    advice="run the same check with --device simulated: it names the line and the thread",
+                )
+            )
+        return DeviceFault(f"the GPU failed: {text}")
+
+    def fill(self, target: View, value: Any, stream: int) -> None:
+        """``target[...] = value``, through the host."""
+        dtype = np.dtype(target.dtype)
+        with np.errstate(all="ignore"):
+            contents = np.full(target.shape, np.asarray(value).astype(dtype), dtype)
+        self._write(target, contents, stream)
+
+    def copy(self, source: View, target: View, stream: int) -> None:
+        """``target[...] = source``, through the host."""
+        self._stream(stream).synchronize()
+        self._write(target, self._host(source.buffer, source).copy(), stream)
+
+    def _host(self, buffer: int, view: View) -> npt.NDArray[Any]:
+        contents = self._buffers[buffer].copy_to_host()
+        return np.ndarray(view.shape, view.dtype, contents, view.offset, view.strides)
+
+    def _write(self, target: View, contents: npt.NDArray[Any], stream: int) -> None:
+        self._stream(stream).synchronize()
+        whole = self._buffers[target.buffer].copy_to_host()
+        np.ndarray(target.shape, target.dtype, whole, target.offset, target.strides)[...] = contents
+        self._buffers[target.buffer].copy_to_device(whole)
+
+    def synchronize(self, stream: int | None) -> None:
+        """Wait. Raises Refused for an error that a kernel caused."""
+        try:
+            if stream is None:
+                self._cuda.synchronize()
+            else:
+                self._stream(stream).synchronize()
+        except self._cuda.cudadrv.driver.CudaAPIError as error:
+            raise self._device_error(error, "") from None
+
+    def read(self, buffer: int) -> npt.NDArray[np.uint8]:
+        """A buffer's bytes."""
+        contents: npt.NDArray[np.uint8] = self._buffers[buffer].copy_to_host()
+        return contents[: self._sizes[buffer]]

@@ -1,0 +1,131 @@
+"""The simulated device: our simulator behind the interface of a device. Runs in the runner."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from grader.devices.base import Kernel, Refused, Triple, ViewArgument
+from grader.gpu_models import GpuModel
+from grader.plan import View
+from grader.records import Failure, Finding, LaunchRecord, Place
+from grader.simulator.frontend import KernelError
+from grader.simulator.launch import LaunchRefused, Simulator, StepLimit, deadline_in
+from grader.simulator.memory import ArrayRef, GlobalSpace
+from grader.simulator.numba_types import declared_type
+
+
+class SimulatedDevice:
+    """Runs launches on the CPU, in order; streams make no difference to the result."""
+
+    name = "simulated"
+
+    def __init__(self, gpu: GpuModel, source: str, filename: str, cpu_seconds: float) -> None:
+        self.findings: list[Finding] = []
+        self.launches: list[LaunchRecord] = []
+        self._memory = GlobalSpace(0)
+        self._buffers: list[tuple[int, int]] = []
+        self._cpu_seconds = cpu_seconds
+        self._lines = source.splitlines()
+        self._simulator = Simulator(gpu, source, filename, self._memory, deadline_in(cpu_seconds))
+
+    def allocate(self, nbytes: int, contents: npt.NDArray[np.uint8] | None) -> None:
+        """Add the next buffer; without ``contents`` it holds garbage."""
+        address = self._memory.allocate(nbytes)
+        self._buffers.append((address, nbytes))
+        if contents is not None:
+            self._memory.bytes[address : address + nbytes] = contents
+
+    def _array(self, view: View) -> npt.NDArray[Any]:
+        address, _ = self._buffers[view.buffer]
+        return np.ndarray(view.shape, view.dtype, self._memory.bytes, address + view.offset, view.strides)
+
+    def _reference(self, argument: Any) -> Any:
+        if isinstance(argument, tuple):
+            return tuple(self._reference(item) for item in argument)
+        if not isinstance(argument, ViewArgument):
+            return argument
+        view = argument.view
+        address = self._buffers[view.buffer][0] + view.offset
+        return ArrayRef("global", argument.name, np.dtype(view.dtype), address, view.shape, view.strides)
+
+    def launch(
+        self,
+        kernel: Kernel,
+        grid: Triple,
+        block: Triple,
+        shared_bytes: int,
+        stream: int,
+        arguments: list[Any],
+        line: int,
+    ) -> None:
+        """Simulate a launch. Raises Refused, NotSimulated."""
+        text = self._lines[line - 1].strip() if 0 < line <= len(self._lines) else ""
+        here = str(Place(line, text))
+        signatures = [
+            tuple(declared_type(t.dtype, t.ndim, t.layout) for t in signature)
+            for signature in kernel.signatures
+        ]
+        try:
+            result = self._simulator.launch(
+                kernel.function,
+                grid,
+                block,
+                [self._reference(argument) for argument in arguments],
+                dynamic_shared_bytes=shared_bytes,
+                signatures=signatures,
+            )
+        except KernelError as error:
+            raise Refused(rejected(kernel, error, self._lines)) from None
+        except LaunchRefused as error:
+            raise Refused(
+                Failure(
+                    "launch-refused", f"a GPU refuses this launch: {error}", where=here, advice=error.advice
+                )
+            ) from None
+        except StepLimit as error:
+            raise Refused(
+                Failure(
+                    "time-out",
+                    f"the kernel {kernel.name} did not finish",
+                    expected=f"an end within {self._cpu_seconds:g} s of simulation",
+                    found="it was still running",
+                    where=str(error.place),
+                    advice="look for a loop whose condition never becomes false, or for work that grows too fast",
+                )
+            ) from None
+        self.findings += result.findings
+        self.launches.append(LaunchRecord(kernel.name, line, grid, block, result.counters))
+
+    def fill(self, target: View, value: Any, stream: int) -> None:
+        """``target[...] = value``."""
+        array = self._array(target)
+        with np.errstate(all="ignore"):
+            array[...] = np.asarray(value).astype(array.dtype)
+
+    def copy(self, source: View, target: View, stream: int) -> None:
+        """``target[...] = source``."""
+        self._array(target)[...] = self._array(source).copy()
+
+    def synchronize(self, stream: int | None) -> None:
+        """Everything is done as soon as it is asked for."""
+
+    def read(self, buffer: int) -> npt.NDArray[np.uint8]:
+        """A buffer's bytes."""
+        address, nbytes = self._buffers[buffer]
+        return self._memory.bytes[address : address + nbytes].copy()
+
+
+def rejected(kernel: Kernel, error: KernelError, lines: list[str]) -> Failure:
+    """The failure of a kernel that Numba cannot compile."""
+    line = error.line or kernel.line
+    text = lines[line - 1].strip() if 0 < line <= len(lines) else ""
+    return Failure(
+        "kernel-rejected",
+        f"Numba cannot compile the kernel {kernel.name}",
+        found=str(error),
+        where=str(Place(line, text)),
+        advice="kernels are a subset of Python: numbers, tuples, arrays, math and numba.cuda",
+    )

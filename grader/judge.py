@@ -1,0 +1,241 @@
+"""The order of the stages, which nothing else knows: submission → plan → outcome → failure or none. Trusted process.
+
+Comes in: a submission, the assignment's problems, two warm children, settings. Goes out: nothing where a check
+is passed, CheckFailed with the student's mistake, NotMeasured, or an errors.Fault of ours.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Literal, Self
+
+import numpy as np
+
+from grader.correctness import fills_for, judge_outcome
+from grader.errors import AuthoringError, DeviceFault, GraderError
+from grader.gpu_models import DEFAULT, GpuModel
+from grader.plan import LaunchPlan
+from grader.problem import Inputs, Problem
+from grader.records import Failure, Finding, Outcome
+from grader.sandbox.launch import WarmChild
+from grader.sandbox.limits import Limits
+from grader.sandbox.record import Call, record
+from grader.sandbox.run import describe_gpu, run
+from grader.submission import Submission
+from grader.technique import CheckFailed, Run, run_of
+
+__all__ = ["Candidate", "CheckFailed", "Children", "NotMeasured", "Settings"]
+
+DeviceName = Literal["auto", "cuda", "simulated"]
+NO_GPU = "no GPU"
+
+
+class NotMeasured(Exception):
+    """A check needs a device that is not here; ``str()`` says which."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to judge. ``seed`` draws the inputs; ``min_speedup`` and ``full_at`` are course.yml's, for races."""
+
+    device: DeviceName = "auto"
+    limits: Limits = Limits()
+    seed: int = 0
+    gpu: GpuModel = DEFAULT
+    min_speedup: float | None = None
+    full_at: float | None = None
+
+
+class Children:
+    """The recorder and the runner, started when first needed. Use as a context manager."""
+
+    def __init__(self) -> None:
+        self.recorder = WarmChild("grader.recorder")
+        self.runner = WarmChild("grader.runner")
+        self._gpu: dict[str, Any] | None = None
+        self._asked = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End both children."""
+        self.recorder.close()
+        self.runner.close()
+
+    def gpu(self) -> dict[str, Any] | None:
+        """What the machine's GPU says of itself (name, driver, …), or None. Raises errors.Fault."""
+        if not self._asked:
+            self._gpu = describe_gpu(self.runner, Limits())
+            self._asked = True
+        return self._gpu
+
+    def gpu_name(self) -> str | None:
+        """The GPU's name, or None where there is none that works."""
+        try:
+            gpu = self.gpu()
+        except DeviceFault:
+            return None
+        return None if gpu is None else str(gpu["name"])
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """One call that came out right: what ``simulate`` makes counters of."""
+
+    text: str
+    inputs: Inputs
+    plan: LaunchPlan
+    outcome: Outcome
+
+
+class Candidate:
+    """The code under judgement, as one check sees it: the ``submission`` fixture."""
+
+    def __init__(
+        self,
+        submission: Submission | Failure,
+        problems: Mapping[str, Problem],
+        children: Children,
+        settings: Settings,
+    ) -> None:
+        self.findings: list[Finding] = []
+        self.measured: dict[str, float] = {}
+        self._submission = submission
+        self._problems = problems
+        self._children = children
+        self._settings = settings
+
+    def check(self, entry: str | None = None, **sizes: Any) -> None:
+        """The entry point's result is right for inputs of these sizes, on the session's device.
+
+        ``entry`` may be left out where the assignment has one problem. Raises CheckFailed, errors.Fault.
+        """
+        self._judge([(self._problem(entry), sizes)], self._device())
+
+    def check_each(self, *calls: Mapping[str, Any]) -> None:
+        """Several calls of entry points in one process, each right: nothing may be kept from one to the next.
+
+        A call is a mapping of sizes, with the key ``entry`` where the assignment has several problems.
+        """
+        named = [
+            (self._problem(call.get("entry")), {k: v for k, v in call.items() if k != "entry"})
+            for call in calls
+        ]
+        self._judge(named, self._device())
+
+    def simulate(self, entry: str | None = None, **sizes: Any) -> Run:
+        """Counters of a call on the simulated device. Raises CheckFailed unless its result is right."""
+        (judged,) = self._judge([(self._problem(entry), sizes)], "simulated")
+        return run_of(judged.text, judged.inputs, judged.plan, judged.outcome)
+
+    def race(self, entry: str | None = None, **sizes: Any) -> None:
+        """The call is faster than course.yml asks for. Raises NotMeasured where that cannot be measured."""
+        self._problem(entry)
+        if isinstance(self._submission, Failure):
+            raise CheckFailed(self._submission)
+        if self._children.gpu_name() is None:
+            raise NotMeasured(NO_GPU)
+        raise NotMeasured("this version does not time kernels yet")
+
+    # ------------------------------------------------------------------ stages
+
+    def _device(self) -> str:
+        if self._settings.device != "auto":
+            return self._settings.device
+        return "simulated" if self._children.gpu_name() is None else "cuda"
+
+    def _problem(self, entry: str | None) -> Problem:
+        if entry is None and len(self._problems) == 1:
+            return next(iter(self._problems.values()))
+        if entry is None or entry not in self._problems:
+            raise AuthoringError(f"a check asks for {entry!r}; problem.py has {', '.join(self._problems)}")
+        return self._problems[entry]
+
+    def _judge(self, calls: Sequence[tuple[Problem, Mapping[str, Any]]], device: str) -> list[_Judged]:
+        if isinstance(self._submission, Failure):
+            raise CheckFailed(self._submission)
+        texts = [
+            f"{problem.entry}({', '.join(f'{k}={v}' for k, v in sizes.items())})" for problem, sizes in calls
+        ]
+        made = [
+            _author(lambda p=problem, s=sizes, t=text: p.make_inputs(self._rng(t), **s))  # type: ignore[misc]
+            for (problem, sizes), text in zip(calls, texts, strict=True)
+        ]
+        plans = record(
+            self._children.recorder,
+            self._submission.source,
+            [Call(problem.entry, inputs) for (problem, _), inputs in zip(calls, made, strict=True)],
+            self._settings.gpu,
+            self._settings.limits,
+        )
+        if isinstance(plans, Failure):
+            raise CheckFailed(plans)
+        return [
+            self._judge_one(problem, text, inputs, plan, device)
+            for (problem, _), text, inputs, plan in zip(calls, texts, made, plans, strict=True)
+        ]
+
+    def _judge_one(
+        self, problem: Problem, text: str, inputs: Inputs, plan: LaunchPlan, device: str
+    ) -> _Judged:
+        assert isinstance(self._submission, Submission)
+        limits = self._settings.limits
+        scratch = sum(buffer.nbytes for buffer in plan.buffers if buffer.origin == "scratch")
+        if limits.memory_bytes is not None and scratch > limits.memory_bytes:
+            raise CheckFailed(
+                Failure(
+                    "memory",
+                    f"{plan.entry} allocates too much device memory",
+                    expected=f"at most {limits.memory_bytes:,} bytes",
+                    found=f"{scratch:,} bytes",
+                    where=text,
+                    advice="allocate what one launch needs, and reuse it",
+                )
+            )
+        fills = fills_for(inputs, self._rng(text + " fills"))
+        outcomes = []
+        for fill in fills:
+            outcome = run(
+                self._children.runner,
+                self._submission.source,
+                plan,
+                inputs,
+                fill,
+                self._settings.gpu,
+                device,
+                limits,
+            )
+            outcomes.append(outcome)
+            if outcome.problem is not None:
+                break
+        self.findings.extend(outcomes[0].findings)
+        expected = _author(lambda: problem.expected(inputs))
+        failure = _author(
+            lambda: judge_outcome(problem, inputs, expected, plan, outcomes, fills[: len(outcomes)], text)
+        )
+        if failure is not None:
+            raise CheckFailed(failure)
+        return _Judged(text, inputs, plan, outcomes[0])
+
+    def _rng(self, text: str) -> np.random.Generator:
+        """Random numbers for one call: the same for the same seed and call, whatever ran before."""
+        return np.random.default_rng([self._settings.seed, zlib.crc32(text.encode())])
+
+
+def _author(make: Any) -> Any:
+    """The result of author code. Raises AuthoringError for whatever it raises."""
+    try:
+        return make()
+    except GraderError:
+        raise
+    except Exception as error:
+        raise AuthoringError(f"problem.py: {type(error).__name__}: {error}") from error

@@ -1,0 +1,103 @@
+"""The runner's process: ``python -m grader.runner``, started warm by the trusted process.
+
+A request says what to do: ``{"do": "carry out", …}`` a plan, or ``{"do": "describe"}`` the machine's GPU. The
+reply is an outcome, ``{"problem": …}`` (the student's fault) or ``{"fault": …}`` (ours or the machine's).
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from grader.devices.base import Device, Refused
+from grader.errors import Fault
+from grader.gpu_models import DEFAULT, GpuModel
+from grader.plan import LaunchPlan
+from grader.records import Failure
+from grader.runner.binding import FILENAME
+from grader.runner.carry_out import carry_out
+from grader.sandbox.protocol import Message, serve
+
+# Numba's front end recurses with the depth of the student's expressions, the block order with the depth of
+# the control flow.
+RECURSION_LIMIT = 10_000
+
+
+def handle(request: Message) -> Message:
+    """Answer one request."""
+    warnings.simplefilter("ignore")
+    sys.setrecursionlimit(RECURSION_LIMIT)
+    try:
+        if request.header["do"] == "describe":
+            return Message({"gpu": describe()})
+        return _carry_out(request)
+    except Refused as refused:
+        return Message({"problem": asdict(refused.failure)})
+    except Fault as fault:
+        return Message({"fault": type(fault).__name__, "message": str(fault)})
+    except RecursionError:
+        return Message(
+            {
+                "problem": asdict(
+                    Failure("too-deep", "kernels.py nests expressions or functions too deeply to compile")
+                )
+            }
+        )
+
+
+def describe() -> dict[str, Any] | None:
+    """The machine's GPU: name, driver, compute capability; None where there is none that Numba can use."""
+    from grader.devices.cuda import describe_gpu
+
+    return describe_gpu()
+
+
+def _carry_out(request: Message) -> Message:
+    header = request.header
+    plan = LaunchPlan.model_validate(header["plan"], strict=False)
+    text = request.arrays["source"].tobytes().decode()
+    gpu = GpuModel(**{k: tuple(v) if isinstance(v, list) else v for k, v in header["gpu"].items()})
+    inputs = {name.partition(":")[2]: a for name, a in request.arrays.items() if name.startswith("input:")}
+    fills = {name.partition(":")[2]: a for name, a in request.arrays.items() if name.startswith("fill:")}
+    device: Device
+    if header["device"] == "cuda":
+        from grader.devices.cuda import CudaDevice
+
+        device = CudaDevice(text)
+    else:
+        from grader.devices.simulated import SimulatedDevice
+
+        device = SimulatedDevice(gpu, text, FILENAME, header["cpu_seconds"])
+    answer = carry_out(plan, text, inputs, fills, device)
+    return Message(
+        {
+            "changed_inputs": list(answer.changed_inputs),
+            "findings": [asdict(finding) for finding in device.findings],
+            "launches": [asdict(launch) for launch in device.launches],
+        },
+        {f"output:{name}": contents for name, contents in answer.outputs.items()},
+    )
+
+
+def warm_up() -> None:
+    """Import and type once what every job needs, so that a job begins in milliseconds."""
+    from grader.simulator.launch import Simulator, deadline_in
+    from grader.simulator.memory import ArrayRef, GlobalSpace
+
+    warnings.simplefilter("ignore")
+    memory = GlobalSpace(0)
+    array = ArrayRef.contiguous("global", "out", np.dtype(np.float32), memory.allocate(4), (1,))
+    simulator = Simulator(DEFAULT, "", FILENAME, memory, deadline_in(60.0))
+    simulator.launch(_warm_kernel, (1, 1, 1), (1, 1, 1), [array])
+
+
+def _warm_kernel(out):  # type: ignore[no-untyped-def]  # a kernel: Numba types it
+    out[0] = 1.0
+
+
+if __name__ == "__main__":
+    serve(handle, warm_up)

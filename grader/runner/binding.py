@@ -1,0 +1,204 @@
+"""Functions from the text of kernels.py, without executing a line of it. Runs in the runner.
+
+In: the text, and the functions of a validated plan. Out: function objects that are compiled, never called. The
+text is compiled to code objects; each function is one of those, found by its place, with the plan's constants as
+its globals and closure and nothing else: ``__builtins__`` is empty, modules and names come from a fixed list.
+"""
+
+from __future__ import annotations
+
+import base64
+import builtins
+import cmath
+import importlib
+import math
+import operator
+from collections.abc import Iterator
+from types import CellType, CodeType, FunctionType, ModuleType
+from typing import Any
+
+import numba
+import numpy as np
+from numba import cuda
+
+from grader.devices.base import Kernel, Refused
+from grader.plan import (
+    ArrayConstant,
+    BoolConstant,
+    Constant,
+    DTypeConstant,
+    FloatConstant,
+    Function,
+    FunctionConstant,
+    IntConstant,
+    LaunchPlan,
+    NameConstant,
+    NoneConstant,
+    StringConstant,
+    TupleConstant,
+    UnsupportedConstant,
+)
+from grader.records import Failure, Place
+
+FILENAME = "kernels.py"
+# What a captured name may stand for: these modules, and what hangs from them by public attributes.
+_ROOTS: dict[str, Any] = {
+    "builtins": builtins,
+    "cmath": cmath,
+    "math": math,
+    "numba": numba,
+    "numpy": np,
+    "operator": operator,
+}
+# Ways out of typing into code that Numba would run, or that compile something else than the kernel.
+_DENIED = (
+    "extending",
+    "intrinsic",
+    "overload",
+    "core",
+    "objmode",
+    "testing",
+    "cffi",
+    "declare_device",
+    "jit_module",
+)
+
+
+def code_objects(code: CodeType) -> Iterator[CodeType]:
+    """A code object and all that are nested in it, in pre-order."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from code_objects(constant)
+
+
+def resolve_name(path: str) -> Any:
+    """What a dotted path of the fixed list stands for. Raises KeyError for anything else."""
+    first, *rest = path.split(".")
+    found = _ROOTS[first]
+    for part in rest:
+        if part.startswith("_") or part in _DENIED:
+            raise KeyError(path)
+        if found is numba and part == "cuda":
+            found = cuda
+        elif hasattr(found, part):
+            found = getattr(found, part)
+        elif isinstance(found, ModuleType) and found.__name__.partition(".")[0] in ("numba", "numpy"):
+            try:
+                found = importlib.import_module(f"{found.__name__}.{part}")
+            except ImportError:
+                raise KeyError(path) from None
+        else:
+            raise KeyError(path)
+    return found
+
+
+class Binder:
+    """Makes the functions of one plan. Raises Refused where plan and text do not fit, or a capture is no data."""
+
+    def __init__(self, text: str, plan: LaunchPlan) -> None:
+        self._codes = list(code_objects(compile(text, FILENAME, "exec", dont_inherit=True)))
+        self._lines = text.splitlines()
+        self._plan = plan
+        self._functions: dict[int, FunctionType] = {}
+        self._dispatchers: dict[int, Any] = {}
+
+    def kernel(self, index: int) -> Kernel:
+        """The kernel that is ``plan.functions[index]``."""
+        function = self._plan.functions[index]
+        return Kernel(
+            function.qualname, function.line, self._function(index), function.options, function.signatures
+        )
+
+    def _function(self, index: int) -> FunctionType:
+        """The function object of ``plan.functions[index]``; its captures may lead back to it."""
+        if index in self._functions:
+            return self._functions[index]
+        function = self._plan.functions[index]
+        code = self._code(function)
+        scope: dict[str, Any] = {"__builtins__": {}, "__name__": "kernels"}
+        cells = {name: CellType() for name in code.co_freevars}
+        made = FunctionType(code, scope, code.co_name, None, tuple(cells[name] for name in code.co_freevars))
+        made.__qualname__ = function.qualname
+        made.__module__ = "kernels"
+        self._functions[index] = made
+        made.__defaults__ = (
+            tuple(self._value(c, function, "a default argument") for c in function.defaults) or None
+        )
+        for name, constant in function.names.items():
+            scope[name] = self._value(constant, function, name)
+        for name, constant in function.closure.items():
+            if name in cells:
+                cells[name].cell_contents = self._value(constant, function, name)
+        return made
+
+    def _code(self, function: Function) -> CodeType:
+        if function.code < len(self._codes):
+            code = self._codes[function.code]
+            if code.co_qualname == function.qualname and code.co_firstlineno == function.line:
+                return code
+        raise Refused(
+            Failure(
+                "malformed-plan",
+                f"the launch plan names {function.qualname!r} at line {function.line}, which is no function of kernels.py",
+            )
+        )
+
+    def _dispatcher(self, index: int) -> Any:
+        """A function as another function sees it: decorated as it was in kernels.py."""
+        if index not in self._dispatchers:
+            function = self._plan.functions[index]
+            made = self._function(index)
+            if function.role in ("kernel", "device"):
+                options = {
+                    k: v for k, v in function.options.model_dump(exclude_none=True).items() if k == "inline"
+                }
+                made = cuda.jit(device=True, **options)(made)
+            elif function.role == "njit":
+                made = numba.njit(made)
+            self._dispatchers[index] = made
+        return self._dispatchers[index]
+
+    def _value(self, constant: Constant, function: Function, name: str) -> Any:
+        if isinstance(constant, FunctionConstant):
+            return self._dispatcher(constant.index)
+        if isinstance(constant, TupleConstant):
+            return tuple(self._value(item, function, name) for item in constant.items)
+        if isinstance(constant, NameConstant):
+            try:
+                return resolve_name(constant.path)
+            except KeyError:
+                raise self._unsupported(function, name, constant.path) from None
+        if isinstance(constant, UnsupportedConstant):
+            raise self._unsupported(function, name, f"a {constant.type_name}")
+        return plain_value(constant)
+
+    def _unsupported(self, function: Function, name: str, what: str) -> Refused:
+        text = self._lines[function.line - 1].strip() if 0 < function.line <= len(self._lines) else ""
+        return Refused(
+            Failure(
+                "unsupported-capture",
+                f"{function.qualname} uses {name}, which is {what}: a kernel cannot use that",
+                expected="numbers, tuples, small arrays, functions decorated with cuda.jit, or names of numba and math",
+                found=what,
+                where=str(Place(function.line, text)),
+                advice=f"pass what the kernel needs of {name} as arguments",
+            )
+        )
+
+
+def plain_value(constant: Any) -> Any:
+    """The Python or NumPy value of a constant that is pure data."""
+    if isinstance(constant, IntConstant | BoolConstant | StringConstant):
+        return constant.value
+    if isinstance(constant, FloatConstant):
+        return float.fromhex(constant.value) if "x" in constant.value else float(constant.value)
+    if isinstance(constant, NoneConstant):
+        return None
+    if isinstance(constant, DTypeConstant):
+        return np.dtype(constant.dtype)
+    if isinstance(constant, TupleConstant):
+        return tuple(plain_value(item) for item in constant.items)
+    assert isinstance(constant, ArrayConstant)
+    array = np.frombuffer(base64.b64decode(constant.data), constant.dtype).reshape(constant.shape)
+    return array[()] if constant.scalar else array

@@ -1,0 +1,115 @@
+"""Carries out a launch plan on a device. Runs in the runner.
+
+In: a plan, the text of kernels.py, the bytes of each input, the value that each output starts with. Out: an
+``Answer``: the outputs' raw bytes, findings, launches, and which inputs were changed.
+"""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from grader.devices.base import Device, Refused, ViewArgument
+from grader.plan import Copy, DataArgument, Fill, Launch, LaunchPlan, Synchronize, TupleArgument, View
+from grader.records import Failure
+from grader.runner.binding import Binder, plain_value
+
+Bytes = npt.NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came of a plan: outputs' bytes by name, and names of inputs that kernels changed."""
+
+    outputs: dict[str, Bytes]
+    changed_inputs: tuple[str, ...]
+
+
+def carry_out(
+    plan: LaunchPlan, text: str, inputs: dict[str, Any], fills: dict[str, npt.NDArray[Any]], device: Device
+) -> Answer:
+    """Walk the plan. ``inputs`` has arrays and scalars by argument name; ``fills`` one element per output.
+
+    Raises Refused (the student's fault) and errors.Fault.
+    """
+    binder = Binder(text, plan)
+    started: dict[int, Bytes] = {}
+    for number, buffer in enumerate(plan.buffers):
+        contents: Bytes | None = None
+        if buffer.origin == "argument":
+            contents = _start(buffer.name, buffer.nbytes, inputs, fills)
+            if buffer.name in inputs:
+                started[number] = contents
+        elif buffer.data is not None:
+            contents = np.frombuffer(base64.b64decode(buffer.data), np.uint8)
+            if contents.size != buffer.nbytes:
+                raise _malformed(f"scratch memory of {buffer.nbytes} bytes starts with {contents.size}")
+        device.allocate(buffer.nbytes, contents)
+    for operation in plan.operations:
+        match operation:
+            case Launch():
+                kernel = binder.kernel(operation.kernel)
+                names = kernel.function.__code__.co_varnames[: kernel.function.__code__.co_argcount]
+                arguments = [
+                    _argument(argument, names[i] if i < len(names) else f"argument {i}", inputs)
+                    for i, argument in enumerate(operation.arguments)
+                ]
+                device.launch(
+                    kernel,
+                    operation.grid,
+                    operation.block,
+                    operation.shared_bytes,
+                    operation.stream,
+                    arguments,
+                    operation.line,
+                )
+            case Fill():
+                device.fill(operation.target, _argument(operation.value, "", inputs), operation.stream)
+            case Copy():
+                device.copy(operation.source, operation.target, operation.stream)
+            case Synchronize():
+                device.synchronize(operation.stream)
+    device.synchronize(None)
+    outputs: dict[str, Bytes] = {}
+    changed = []
+    for number, buffer in enumerate(plan.buffers):
+        if buffer.name in fills and buffer.origin == "argument":
+            outputs[buffer.name] = device.read(number)
+        elif number in started and not np.array_equal(device.read(number), started[number]):
+            changed.append(buffer.name)
+    return Answer(outputs, tuple(changed))
+
+
+def _start(name: str, nbytes: int, inputs: dict[str, Any], fills: dict[str, npt.NDArray[Any]]) -> Bytes:
+    """The bytes that an argument's buffer starts with."""
+    if name in inputs and isinstance(inputs[name], np.ndarray):
+        contents = np.ascontiguousarray(inputs[name]).reshape(-1).view(np.uint8)
+    elif name in fills:
+        element = fills[name].reshape(1)
+        contents = np.repeat(element, nbytes // element.itemsize).view(np.uint8)
+    else:
+        raise _malformed(f"the plan has an argument {name!r} that the call does not have")
+    if contents.size != nbytes:
+        raise _malformed(f"argument {name!r} has {contents.size} bytes, the plan says {nbytes}")
+    return contents
+
+
+def _argument(argument: Any, name: str, inputs: dict[str, Any]) -> Any:
+    if isinstance(argument, View):
+        return ViewArgument(argument, name)
+    if isinstance(argument, DataArgument):
+        value = inputs.get(argument.name)
+        if value is None or (isinstance(value, np.ndarray) and value.shape):
+            raise _malformed(f"the plan passes {argument.name!r}, which is no scalar argument of the call")
+        return np.asarray(value)[()]
+    if isinstance(argument, TupleArgument):
+        return tuple(_argument(item, name, inputs) for item in argument.items)
+    return plain_value(argument)
+
+
+def _malformed(why: str) -> Refused:
+    return Refused(Failure("malformed-plan", f"the launch plan does not fit the call: {why}"))

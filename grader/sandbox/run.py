@@ -1,0 +1,125 @@
+"""The trusted process's side of the runner: send a plan and its inputs, read back an outcome.
+
+Expected values, thresholds and seeds do not travel. What comes back is held against what was asked for before
+anyone uses it: only outputs of the announced dtype and shape, findings and counters of the agreed form.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from pydantic import TypeAdapter, ValidationError
+
+from grader import errors
+from grader.gpu_models import GpuModel
+from grader.plan import LaunchPlan
+from grader.problem import Inputs, Output
+from grader.records import Failure, Finding, LaunchRecord, Outcome
+from grader.sandbox.launch import Death, WarmChild
+from grader.sandbox.limits import Limits
+from grader.sandbox.protocol import Message
+
+# The runner stops a kernel itself, and says at which line, before the limit on its process does.
+SHARE_FOR_KERNELS = 0.85
+_FINDINGS = TypeAdapter(tuple[Finding, ...])
+_LAUNCHES = TypeAdapter(tuple[LaunchRecord, ...])
+_FAULTS: dict[str, type[errors.Fault]] = {
+    name: kind
+    for name, kind in vars(errors).items()
+    if isinstance(kind, type) and issubclass(kind, errors.Fault)
+}
+
+
+def run(
+    child: WarmChild,
+    source: bytes,
+    plan: LaunchPlan,
+    inputs: Inputs,
+    fills: Mapping[str, npt.NDArray[Any]],
+    gpu: GpuModel,
+    device: str,
+    limits: Limits,
+) -> Outcome:
+    """Have the runner carry out ``plan``.
+
+    ``fills`` has one element per output: what it holds before the first launch. Raises errors.Fault where the
+    grader or the machine is at fault; a student's fault is the outcome's ``problem``.
+    """
+    arrays: dict[str, npt.NDArray[Any]] = {"source": np.frombuffer(source, np.uint8)}
+    for name, value in inputs.items():
+        if isinstance(value, np.ndarray | np.generic):
+            arrays[f"input:{name}"] = np.asarray(value)
+    for name, element in fills.items():
+        arrays[f"fill:{name}"] = element.reshape(())
+    header = {
+        "do": "carry out",
+        "plan": plan.model_dump(mode="json"),
+        "gpu": asdict(gpu),
+        "device": device,
+        "cpu_seconds": limits.cpu_seconds * SHARE_FOR_KERNELS,
+    }
+    reply = child.call(Message(header, arrays), limits)
+    if isinstance(reply, Death):
+        return Outcome({}, problem=_of_death(reply, device, limits))
+    answer = reply.message
+    if "fault" in answer.header:
+        raise _FAULTS.get(answer.header["fault"], errors.Fault)(str(answer.header.get("message", "")))
+    try:
+        if "problem" in answer.header:
+            return Outcome({}, problem=TypeAdapter(Failure).validate_python(answer.header["problem"]))
+        return Outcome(
+            _outputs(answer, inputs),
+            _FINDINGS.validate_python(answer.header["findings"]),
+            _LAUNCHES.validate_python(answer.header["launches"]),
+            tuple(str(name) for name in answer.header["changed_inputs"]),
+        )
+    except (ValidationError, KeyError, TypeError, ValueError) as error:
+        raise errors.ChildFault(f"the runner's answer is not of the agreed form: {error}") from error
+
+
+def describe_gpu(child: WarmChild, limits: Limits) -> dict[str, Any] | None:
+    """What the runner says of the machine's GPU; None where there is none. Raises errors.Fault."""
+    reply = child.call(Message({"do": "describe"}), limits)
+    if isinstance(reply, Death):
+        raise errors.DeviceFault(f"asking for the GPU ended the runner ({reply.kind}: {reply.detail})")
+    if "fault" in reply.message.header:
+        raise errors.DeviceFault(str(reply.message.header.get("message", "")))
+    gpu: dict[str, Any] | None = reply.message.header["gpu"]
+    return gpu
+
+
+def _outputs(answer: Message, inputs: Inputs) -> dict[str, npt.NDArray[Any]]:
+    outputs = {}
+    for name, wanted in inputs.items():
+        if isinstance(wanted, Output):
+            contents = answer.arrays[f"output:{name}"]
+            outputs[name] = contents.reshape(-1).view(wanted.dtype).reshape(wanted.shape)
+    return outputs
+
+
+def _of_death(death: Death, device: str, limits: Limits) -> Failure:
+    """Whose fault a runner's end is. It ran no student's Python, only a kernel: raises Fault where that explains
+    nothing."""
+    if death.kind == "time-out":
+        return Failure(
+            "time-out",
+            "the kernels did not finish in time",
+            expected=f"an end within {limits.cpu_seconds:g} s",
+            found="they were still being compiled or running",
+            advice="look for a loop that never ends, or for work that grows too fast",
+        )
+    if death.kind == "memory":
+        return Failure(
+            "memory",
+            "the kernels need more memory than this assignment allows",
+            expected=f"at most {(limits.memory_bytes or 0) >> 20} MiB" if limits.memory_bytes else "",
+            advice="look at the sizes of scratch arrays, and of local and shared arrays",
+        )
+    if death.kind == "signal" and device == "cuda" and str(signal.SIGSEGV.name) in death.detail:
+        return Failure("crash", "the kernel crashed the process that ran it", found=death.detail)
+    raise errors.ChildFault(f"the runner ended before it answered ({death.kind}: {death.detail})")

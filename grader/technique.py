@@ -1,0 +1,129 @@
+"""Does a kernel use the technique being taught? Counters of a simulated call, and what a check may require of them.
+
+Pure, in the trusted process. Comes in: an outcome of the simulated device whose output was right, and its plan.
+Goes out: nothing, or a CheckFailed that says what was expected and found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from grader.plan import LaunchPlan
+from grader.problem import Inputs, Output
+from grader.records import Failure, Finding, Outcome
+
+# Counters that are sums over launches; others are the largest of any launch.
+SUMS = (
+    "threads",
+    "blocks",
+    "global_loads",
+    "global_stores",
+    "global_atomics",
+    "shared_loads",
+    "shared_stores",
+    "shared_atomics",
+    "local_loads",
+    "local_stores",
+    "barriers",
+)
+_WORDS = {
+    "launches": "kernel launches",
+    "threads": "threads",
+    "blocks": "blocks",
+    "global_loads": "reads from global memory",
+    "global_stores": "writes to global memory",
+    "global_atomics": "atomic operations on global memory",
+    "shared_loads": "reads from shared memory",
+    "shared_stores": "writes to shared memory",
+    "shared_atomics": "atomic operations on shared memory",
+    "local_loads": "reads from local arrays",
+    "local_stores": "writes to local arrays",
+    "barriers": "barriers passed by threads",
+    "shared_bytes": "bytes of shared memory per block",
+    "scratch_bytes": "bytes of device memory allocated by the host function",
+    "outputs": "output elements",
+    "global_loads_per_output": "reads from global memory per output element",
+    "global_stores_per_output": "writes to global memory per output element",
+    "global_atomics_per_block": "atomic operations on global memory per block",
+}
+
+
+class CheckFailed(Exception):
+    """A check was not passed, through the student's fault; ``failure`` says why."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(str(failure))
+        self.failure = failure
+
+
+@dataclass(frozen=True)
+class Run(Mapping[str, float]):
+    """Counters of one call, summed over its launches: element accesses by threads, as a mapping and attributes."""
+
+    call: str
+    counters: Mapping[str, float]
+    findings: tuple[Finding, ...] = ()
+
+    def __getitem__(self, counter: str) -> float:
+        return self.counters[counter]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.counters)
+
+    def __len__(self) -> int:
+        return len(self.counters)
+
+    def __getattr__(self, counter: str) -> Any:
+        try:
+            return object.__getattribute__(self, "counters")[counter]
+        except KeyError:
+            raise AttributeError(
+                f"no counter {counter!r}; there are {', '.join(sorted(self.counters))}"
+            ) from None
+
+    def require(
+        self, counter: str, *, at_most: float | None = None, at_least: float | None = None, advice: str = ""
+    ) -> None:
+        """Raise CheckFailed unless ``at_least <= counter <= at_most``. Raises AttributeError for no such counter."""
+        found = getattr(self, counter)
+        words = _WORDS.get(counter, counter.replace("_", " "))
+        bounds = [f"at most {at_most:,.4g}" if at_most is not None else ""]
+        bounds += [f"at least {at_least:,.4g}" if at_least is not None else ""]
+        if (at_most is not None and found > at_most) or (at_least is not None and found < at_least):
+            raise CheckFailed(
+                Failure(
+                    "technique",
+                    f"the result is right, but not the way to it: {words}",
+                    expected=" and ".join(bound for bound in bounds if bound) + f" {words}",
+                    found=f"{found:,.4g}",
+                    where=self.call,
+                    advice=advice,
+                )
+            )
+
+
+def run_of(call: str, inputs: Inputs, plan: LaunchPlan, outcome: Outcome) -> Run:
+    """The counters of one call on the simulated device."""
+    counters: dict[str, float] = dict.fromkeys(SUMS, 0)
+    for launch in outcome.launches:
+        for name in SUMS:
+            counters[name] += launch.counters.get(name, 0)
+    counters["launches"] = len(outcome.launches)
+    counters["shared_bytes"] = max(
+        (launch.counters.get("shared_bytes", 0) for launch in outcome.launches), default=0
+    )
+    counters["scratch_bytes"] = sum(buffer.nbytes for buffer in plan.buffers if buffer.origin == "scratch")
+    outputs = 0
+    for value in inputs.values():
+        if isinstance(value, Output):
+            size = 1
+            for length in value.shape:
+                size *= length
+            outputs += size
+    counters["outputs"] = outputs
+    counters["global_loads_per_output"] = counters["global_loads"] / max(outputs, 1)
+    counters["global_stores_per_output"] = counters["global_stores"] / max(outputs, 1)
+    counters["global_atomics_per_block"] = counters["global_atomics"] / max(counters["blocks"], 1)
+    return Run(call, counters, outcome.findings)
