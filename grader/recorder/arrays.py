@@ -1,0 +1,281 @@
+"""Device arrays and data scalars without contents. Runs in the recorder.
+
+Both know shape and dtype and nothing else. What would read a content in any way ends the recording with a failure of
+kind "contents-read". Writing (fills, copies) is written down. Behaves as Numba's ``DeviceNDArray`` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from grader.recorder import geometry as geo
+from grader.recorder.geometry import Geometry
+from grader.recorder.recording import Memory
+
+if TYPE_CHECKING:
+    from grader.recorder.standin import Context
+
+# What reads a number out of an array or a scalar, in Python and in NumPy.
+_READING_METHODS = (
+    *(
+        "abs add and bool ceil complex divmod eq float floor floordiv ge gt index int invert le lshift lt"
+    ).split(),
+    *(
+        "matmul mod mul ne neg or pos pow radd rand rdivmod rfloordiv rlshift rmatmul rmod rmul ror round rpow"
+    ).split(),
+    *(
+        "rrshift rshift rsub rtruediv rxor sub truediv trunc xor iadd isub imul itruediv ifloordiv imod ipow"
+    ).split(),
+    *("imatmul iand ior ixor ilshift irshift array array_ufunc dlpack dlpack_device contains").split(),
+)
+_READING_PROPERTIES = ("__cuda_array_interface__", "__array_interface__", "__array_struct__")
+# NumPy functions that look at shape and dtype only.
+_SHAPE_FUNCTIONS = (
+    "shape",
+    "ndim",
+    "size",
+    "empty_like",
+    "zeros_like",
+    "ones_like",
+    "full_like",
+    "result_type",
+)
+
+
+class Contentless:
+    """Base of what has no contents: every way to read one is refused."""
+
+    _context: Context
+    _called: str
+    __hash__ = object.__hash__
+
+    def _refuse_reading(self, what: str) -> NoReturn:
+        self._context.mistakes.refuse(
+            "contents-read",
+            f"The host function reads the contents of {self._called} ({what}).",
+            expected="host code that depends on shapes and dtypes only; kernels read and write the numbers",
+            found=what,
+            advice="Do this in a kernel. Numbers that the host needs are in .shape, .size and .dtype.",
+        )
+
+
+def _reader(name: str) -> Any:
+    def method(self: Contentless, *_: Any, **__: Any) -> NoReturn:
+        self._refuse_reading(name)
+
+    return method
+
+
+for _name in _READING_METHODS:
+    setattr(Contentless, f"__{_name}__", _reader(f"__{_name}__"))
+for _name in _READING_PROPERTIES:
+    setattr(Contentless, _name, property(_reader(_name)))
+
+
+class DataScalar(Contentless):
+    """A scalar argument whose value the recorder does not have; may be passed to kernels or used to fill."""
+
+    def __init__(self, context: Context, name: str, dtype: np.dtype[Any]) -> None:
+        self._context = context
+        self._called = f"the number {name}"
+        self.name = name
+        self.dtype = dtype
+
+    shape: tuple[int, ...] = ()
+    ndim = 0
+    size = 1
+    item = tolist = astype = _reader("its value")
+    real = imag = property(_reader("its value"))
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of the scalar."""
+        return int(self.dtype.itemsize)
+
+    def __repr__(self) -> str:
+        return f"<{self.dtype} argument {self.name!r}, value not known to the host>"
+
+
+class DeviceArray(Contentless):
+    """An array in device memory, or a view of one."""
+
+    def __init__(
+        self, context: Context, memory: Memory, geometry: Geometry, dtype: np.dtype[Any], stream: Any = 0
+    ) -> None:
+        self._context = context
+        self._memory = memory
+        self._geometry = geometry
+        self._called = f"the device array {memory.name}"
+        self.dtype = dtype
+        self.stream = stream
+
+    # ---------------------------------------------------------------- what is known
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Elements per dimension."""
+        return self._geometry.shape
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Bytes per dimension."""
+        return self._geometry.strides
+
+    @property
+    def ndim(self) -> int:
+        """How many dimensions."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """How many elements."""
+        return self._geometry.size
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes per element."""
+        return int(self.dtype.itemsize)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return self.size * self.itemsize
+
+    alloc_size = nbytes
+
+    @property
+    def flags(self) -> dict[str, bool]:
+        """Contiguity, as Numba shows it."""
+        return {"C_CONTIGUOUS": self.is_c_contiguous(), "F_CONTIGUOUS": self.is_f_contiguous()}
+
+    def is_c_contiguous(self) -> bool:
+        """Whether elements follow each other, last index fastest."""
+        return self._geometry.c_contiguous
+
+    def is_f_contiguous(self) -> bool:
+        """Whether elements follow each other, first index fastest."""
+        return self._geometry.f_contiguous
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of unsized object")
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        return f"<device array {self._memory.name!r}, shape {self.shape}, {self.dtype}, contents not known to the host>"
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        if function.__name__ not in _SHAPE_FUNCTIONS:
+            self._refuse_reading(f"numpy.{function.__name__}")
+        # In its place, something with this shape and dtype that occupies one element.
+        shown = [
+            np.broadcast_to(np.zeros((), a.dtype), a.shape) if isinstance(a, DeviceArray) else a for a in args
+        ]
+        return function(*shown, **kwargs)
+
+    # ---------------------------------------------------------------- views
+
+    def _with(
+        self, geometry: Geometry, dtype: np.dtype[Any] | None = None, stream: Any = None
+    ) -> DeviceArray:
+        return DeviceArray(
+            self._context,
+            self._memory,
+            geometry,
+            dtype or self.dtype,
+            self.stream if stream is None else stream,
+        )
+
+    def bind(self, stream: Any = 0) -> DeviceArray:
+        """The same array with ``stream`` as its default."""
+        return self._with(self._geometry, stream=stream)
+
+    def reshape(self, *shape: Any, order: str = "C") -> DeviceArray:
+        """A view of another shape; never copies."""
+        if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
+            shape = tuple(shape[0])
+        return self._with(geo.reshape(self._geometry, shape, order))
+
+    def ravel(self, order: str = "C", stream: Any = 0) -> DeviceArray:
+        """A one-dimensional view; never copies."""
+        return self._with(geo.reshape(self._geometry, (self.size,), order), stream=stream or None)
+
+    def squeeze(self, axis: Any = None, stream: Any = 0) -> DeviceArray:
+        """A view without axes of size one."""
+        return self._with(geo.squeeze(self._geometry, axis), stream=stream or None)
+
+    def view(self, dtype: Any) -> DeviceArray:
+        """The same bytes as another dtype."""
+        wanted = self._context.checked_dtype(dtype)
+        return self._with(geo.retype(self._geometry, wanted.itemsize), wanted)
+
+    def split(self, section: int, stream: Any = 0) -> Iterator[DeviceArray]:
+        """One-dimensional views of ``section`` elements each, the last one shorter."""
+        if self.ndim != 1:
+            raise ValueError("only support 1d array")
+        if self.strides[0] != self.itemsize:
+            raise ValueError("only support unit stride")
+        for begin in range(0, self.size, section):
+            yield self._with(
+                geo.index(self._geometry, slice(begin, begin + section))[0], stream=stream or None
+            )
+
+    def transpose(self, axes: Any = None) -> DeviceArray:
+        """A transposed copy: Numba's device arrays copy here, where NumPy makes a view."""
+        if axes and tuple(axes) == tuple(range(self.ndim)):
+            return self
+        if self.ndim != 2:
+            raise NotImplementedError("transposing a non-2D DeviceNDArray isn't supported")
+        if axes is not None and sorted(axes) != [0, 1]:
+            raise ValueError(f"invalid axes list {axes!r}")
+        result = self._context.allocate(self.shape[::-1], self.dtype)
+        self._context.copy(self._with(geo.transpose(self._geometry)), result)
+        return result
+
+    @property
+    def T(self) -> DeviceArray:
+        """A transposed copy."""
+        return self.transpose()
+
+    def __getitem__(self, key: Any) -> DeviceArray:
+        if isinstance(key, Contentless):
+            key._refuse_reading("as an index")
+        geometry, element = geo.index(self._geometry, key)
+        if element:
+            self._refuse_reading(f"element {key!r}")
+        return self._with(geometry)
+
+    def getitem(self, item: Any, stream: Any = 0) -> DeviceArray:
+        """``self[item]``."""
+        return self[item]
+
+    # ---------------------------------------------------------------- writing
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.setitem(key, value)
+
+    def setitem(self, key: Any, value: Any, stream: Any = 0) -> None:
+        """``self[key] = value`` with a scalar, a device array or a host array; broadcasts."""
+        if isinstance(key, Contentless):
+            key._refuse_reading("as an index")
+        target = self._with(geo.index(self._geometry, key)[0])
+        self._context.assign(target, value, stream or self.stream)
+
+    def copy_to_device(self, ary: Any, stream: Any = 0) -> None:
+        """Copy a device array, or the contents of a host array, into this array. Shapes and dtypes must agree."""
+        self._context.copy_whole(self, ary, stream or self.stream)
+
+    # ---------------------------------------------------------------- reading
+
+    def __iter__(self) -> Iterator[Any]:
+        if self.ndim == 1:
+            self._refuse_reading("iteration over its elements")
+        return (self[i] for i in range(len(self)))
+
+    copy_to_host = _reader("copy_to_host")
+    item = tolist = astype = copy = sum = min = max = mean = any = all = dot = _reader("its elements")
+    tobytes = tofile = get_ipc_handle = _reader("its elements")
+    device_ctypes_pointer = gpu_data = device_pointer = property(_reader("its address"))

@@ -1,0 +1,144 @@
+"""A student's mistakes, and where in kernels.py they are. Runs in the recorder.
+
+Comes in: exceptions and frames of student code. Goes out: ``Failure`` records with line and text.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from types import CodeType, FrameType, TracebackType
+from typing import NoReturn
+
+from grader.records import Failure, Place
+
+FILENAME = "kernels.py"
+# What of an exception's text helps; Numba's can be pages long.
+MAX_MESSAGE_LINES = 6
+MAX_MESSAGE_CHARACTERS = 600
+
+
+class RefusedError(Exception):
+    """Raised into student code by the stand-in for ``numba.cuda``; carries the failure that ends the recording."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(f"{failure.what} {failure.advice}".strip())
+        self.failure = failure
+
+
+class KernelsText:
+    """The text of kernels.py; knows its lines and, once compiled, numbers its code objects."""
+
+    def __init__(self, source: bytes) -> None:
+        self._text = source.decode("utf-8-sig")
+        self._lines = self._text.splitlines()
+        self._codes: tuple[CodeType, ...] = ()
+        self._index: dict[int, int] = {}
+
+    def compile(self) -> CodeType:
+        """The module's code. Raises SyntaxError, ValueError (null bytes), RecursionError, OverflowError, MemoryError."""
+        code = compile(self._text, FILENAME, "exec", dont_inherit=True)
+        self._codes = tuple(walk_code(code))  # kept, so that their ids stay theirs
+        self._index = {id(each): index for index, each in enumerate(self._codes)}
+        return code
+
+    def index_of(self, code: CodeType) -> int | None:
+        """The place of a code object in the pre-order walk over the text's code objects; None for a foreign one."""
+        return self._index.get(id(code))
+
+    def place(self, line: int, function: str = "") -> Place:
+        """A line of kernels.py with its text."""
+        text = self._lines[line - 1] if 0 < line <= len(self._lines) else ""
+        return Place(line, text.strip()[:200], function)
+
+
+def walk_code(code: CodeType) -> Iterator[CodeType]:
+    """All code objects of a compiled text in pre-order, the module's own first."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from walk_code(constant)
+
+
+class Mistakes:
+    """Makes failures, and keeps the first one: student code that catches it goes on, but the recording is lost."""
+
+    def __init__(self, text: KernelsText) -> None:
+        self._text = text
+        self.first: Failure | None = None
+
+    def refuse(
+        self,
+        kind: str,
+        what: str,
+        *,
+        expected: str = "",
+        found: str = "",
+        advice: str = "",
+        line: int | None = None,
+    ) -> NoReturn:
+        """End the recording with a failure at the student's current line (or ``line``). Raises RefusedError."""
+        place = self._text.place(self.line() if line is None else line)
+        failure = Failure(kind, what, expected, found, str(place) if place.line else "", advice)
+        if self.first is None:
+            self.first = failure
+        raise RefusedError(failure)
+
+    def line(self) -> int:
+        """The line of kernels.py that is being executed, innermost frame first; 0 if none is."""
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None:
+            if self._text.index_of(frame.f_code) is not None:
+                return frame.f_lineno
+            frame = frame.f_back
+        return 0
+
+    def of_exception(self, error: BaseException, when: str) -> Failure:
+        """The failure for an exception that came out of student code; ``when`` says what was being done."""
+        if self.first is not None:
+            return self.first
+        if isinstance(error, RefusedError):
+            return error.failure
+        places = list(self._places(error.__traceback__))
+        where = " ← called at ".join(str(place) for place in (places[-1:] + places[-2:-1]))
+        found = f"{type(error).__name__}: {message_of(error)}".rstrip(": ")
+        if isinstance(error, SystemExit):
+            advice = "Remove sys.exit(), exit() and quit() from kernels.py."
+            return Failure(
+                "exit", f"kernels.py ended the process {when}.", where=where, found=found, advice=advice
+            )
+        if isinstance(error, RecursionError):
+            advice = "A function calls itself without end; look for the call that should stop."
+            return Failure(
+                "recursion", f"Calls nested too deeply {when}.", where=where, found=found, advice=advice
+            )
+        if isinstance(error, ImportError):
+            advice = "Only numba, numpy and Python's own modules are needed."
+            return Failure(
+                "import-error", f"An import failed {when}.", where=where, found=found, advice=advice
+            )
+        return Failure("exception", f"kernels.py raised an exception {when}.", where=where, found=found)
+
+    def of_syntax(self, error: Exception) -> Failure:
+        """The failure for a text that Python cannot compile."""
+        if isinstance(error, SyntaxError):
+            where = str(self._text.place(error.lineno or 0)) if error.lineno else ""
+            return Failure("syntax-error", "kernels.py is not valid Python.", found=error.msg, where=where)
+        return Failure("syntax-error", "Python cannot compile kernels.py.", found=message_of(error))
+
+    def _places(self, traceback: TracebackType | None) -> Iterator[Place]:
+        while traceback is not None:
+            code = traceback.tb_frame.f_code
+            if self._text.index_of(code) is not None:
+                yield self._text.place(traceback.tb_lineno, code.co_qualname)
+            traceback = traceback.tb_next
+
+
+def message_of(error: BaseException) -> str:
+    """The text of an exception, cut to what helps; exceptions of student code may even fail at this."""
+    try:
+        text = str(error)
+    except Exception:
+        return ""
+    lines = [line.rstrip() for line in text.strip().splitlines() if line.strip()]
+    return "\n".join(lines[:MAX_MESSAGE_LINES])[:MAX_MESSAGE_CHARACTERS]

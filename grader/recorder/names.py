@@ -1,0 +1,116 @@
+"""Names that mean something inside of a kernel only, as inert objects that know their path. Runs in the recorder.
+
+Which names there are is asked of the real ``numba.cuda`` (imported, never used): whatever it has exists here too, and
+what it has not raises the same AttributeError. Student code gets the real thing for nothing but Numba's types.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+import numba
+
+from grader.recorder.mistakes import Mistakes
+
+ROOT = "numba.cuda"
+# Parts of numba.cuda that kernels use and that importing numba.cuda alone need not load.
+KERNEL_MODULES = ("libdevice", "random", "cg", "fp16", "bf16", "extending", "types")
+
+
+class Provided:
+    """Something that Numba provides to kernels: a name, a function or a namespace."""
+
+    def __init__(self, path: str, real: Any, mistakes: Mistakes) -> None:
+        self.path = path
+        self._real = real
+        self._mistakes = mistakes
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if not hasattr(self._real, name):
+            raise AttributeError(f"{self.path!r} has no attribute {name!r}")
+        return provided(f"{self.path}.{name}", getattr(self._real, name), self._mistakes)
+
+    def __call__(self, *_: Any, **__: Any) -> Any:
+        self._mistakes.refuse(
+            "kernel-only",
+            f"{self.path} is called outside of a kernel.",
+            expected=f"{self.path} in the body of a function with @cuda.jit",
+            advice="Move the call into a kernel, or add the missing @cuda.jit.",
+        )
+
+    def __repr__(self) -> str:
+        return f"<{self.path}, for kernels>"
+
+
+class ProvidedModule(ModuleType):
+    """A submodule of numba.cuda in student code: ``import numba.cuda.libdevice``."""
+
+    def __init__(self, path: str, real: Any, mistakes: Mistakes) -> None:
+        super().__init__(path)
+        self.__path__: list[str] = []
+        self._names = Provided(path, real, mistakes)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._names, name)
+
+
+class ProvidedFinder:
+    """An import hook that answers for submodules of numba.cuda."""
+
+    def __init__(self, real: dict[str, ModuleType], mistakes: Mistakes) -> None:
+        self._real = real
+        self._mistakes = mistakes
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """A spec for a submodule that the real numba.cuda has."""
+        return ModuleSpec(name, self) if name in self._real else None  # type: ignore[arg-type]
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """An inert module."""
+        return ProvidedModule(spec.name, self._real[spec.name], self._mistakes)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Nothing to execute."""
+
+
+def provided(path: str, real: Any, mistakes: Mistakes) -> Any:
+    """What student code sees for an attribute of the real numba.cuda: Numba's own types, numbers, or a name."""
+    name = path.rpartition(".")[2]
+    ours = getattr(numba.types, name, None)
+    if isinstance(ours, numba.types.Type) and str(ours) == str(real):
+        return ours
+    if real is numba.types or path == f"{ROOT}.types":
+        return numba.types
+    if isinstance(real, (bool, int, float, str)):
+        return real
+    return Provided(path, real, mistakes)
+
+
+def load_real() -> dict[str, ModuleType]:
+    """Import the real numba.cuda and return it with its submodules, by full name."""
+    importlib.import_module(ROOT)
+    for name in KERNEL_MODULES:
+        try:
+            importlib.import_module(f"{ROOT}.{name}")
+        except ImportError:  # this Numba has no such part
+            continue
+    return {name: m for name, m in sys.modules.items() if name == ROOT or name.startswith(f"{ROOT}.")}
+
+
+def replace(real: dict[str, ModuleType], standin: ModuleType, mistakes: Mistakes) -> None:
+    """From now on, ``numba.cuda`` is ``standin`` for whoever imports it in this process."""
+    for name in real:
+        del sys.modules[name]
+    sys.modules[ROOT] = standin
+    numba.cuda = standin
+    # First, since numba-cuda has a finder of its own there.
+    sys.meta_path.insert(0, ProvidedFinder(real, mistakes))

@@ -1,0 +1,312 @@
+"""One job, seen from the trusted process: request out, reply and prints in, until the job's end is known.
+
+Comes in: the control socket of a zygote, the parent's ends of the job's three pipes, the request, the limits.
+Goes out: a ``Reply`` or a ``Death``. One selectors loop does it all; no step waits for the job without a deadline,
+and nothing that a job or its descendants hold open or keep writing delays the end.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import selectors
+import signal
+import socket
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Literal
+
+from grader.errors import ChildFault
+from grader.sandbox.frames import CHUNK_BYTES, FrameError, FrameReader, Message, encode
+from grader.sandbox.limits import Limits
+from grader.sandbox.protocol import MEMORY_EXIT, VERSION
+
+# A fork and a few system calls; a minute is for a machine that swaps.
+READY_SECONDS = 60.0
+# Without progress for this long, a request is not being read.
+SEND_SECONDS = 60.0
+# From a SIGKILL to the zygote's report.
+END_SECONDS = 20.0
+READY_BYTES = 4096
+# A job whose time ran out had "used most of" its CPU time from this share on; below it, it waited or slept.
+BUSY_SHARE = 0.5
+# What may still be in the pipes once the job's group is dead; a descendant that left the group cannot make it more.
+DRAIN_BYTES = 4 << 20
+
+DeathKind = Literal["time-out", "stalled", "signal", "exit", "memory", "protocol"]
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A job's answer: from an untrusted process, well-formed as a frame and nothing else."""
+
+    message: Message
+    printed: str
+    cpu_seconds: float
+    wall_seconds: float
+
+
+@dataclass(frozen=True)
+class Death:
+    """A job's end without an answer. Whose fault it is, is for the caller to say.
+
+    "time-out": over its CPU limit, or over its wall time and busy for most of its CPU time. "stalled": over its
+    wall time, but idle, by itself or for want of a free core. "protocol": what it sent is no reply.
+    """
+
+    kind: DeathKind
+    detail: str
+    printed: str
+    cpu_seconds: float
+    wall_seconds: float
+
+
+class ZygoteLost(Exception):  # noqa: N818  an event, not an error: the caller turns it into one
+    """The zygote ended or stopped answering. ``pid`` is the job that it may have left behind."""
+
+    def __init__(self, pid: int | None, death: Death | None) -> None:
+        super().__init__("the warm process ended")
+        self.pid = pid
+        self.death = death
+
+
+class _Stage(Enum):
+    STARTING = "starting"
+    SENDING = "sending"
+    RUNNING = "running"
+    ENDING = "ending"
+
+
+class Exchange:
+    """The conversation with one job. Make one per job, call ``run`` once."""
+
+    def __init__(
+        self, control: socket.socket, request: Message, limits: Limits, fds: tuple[int, int, int]
+    ) -> None:
+        self._control = control
+        self._limits = limits
+        self._request_fd, self._reply_fd, self._print_fd = fds
+        self._chunks = encode(request)
+        self._chunk = memoryview(b"")
+        self._reader = FrameReader(READY_BYTES)
+        self._selector = selectors.DefaultSelector()
+        self._stage = _Stage.STARTING
+        self._deadline = time.monotonic() + READY_SECONDS
+        self._began = time.monotonic()
+        self._finished = self._began
+        self._lines = b""
+        self._printed = bytearray()
+        self._pid: int | None = None
+        self._ready = False
+        self._over_time = False
+        self._message: Message | None = None
+        self._broken = ""
+        self._ended: dict[str, Any] | None = None
+        self._refused = ""
+
+    def run(self) -> Reply | Death:
+        """Carry the conversation through.
+
+        Raises ChildFault when the job breaks before its READY or does not take its request, ZygoteLost when its
+        zygote is gone.
+        """
+        with self._selector:
+            for source, handler in (
+                (self._control, self._on_control),
+                (self._reply_fd, self._on_reply),
+                (self._print_fd, self._on_print),
+            ):
+                self._selector.register(source, selectors.EVENT_READ, handler)
+            while self._ended is None and not self._refused:
+                remaining = self._deadline - time.monotonic()
+                events = self._selector.select(max(0.0, remaining)) if remaining > 0 else []
+                if not events and time.monotonic() >= self._deadline:
+                    self._on_deadline()
+                for key, _ in events:
+                    if key.fd in self._selector.get_map():
+                        key.data()
+        if self._refused:
+            raise ChildFault(self._refused)
+        if self._ready and self._message is None and not self._broken:
+            self._drain(self._reply_fd, self._on_reply)
+        self._drain(self._print_fd, self._on_print)
+        return self._verdict()
+
+    # ---------------------------------------------------------------- what arrives
+
+    def _on_control(self) -> None:
+        try:
+            data = self._control.recv(1 << 16)
+        except ConnectionError:
+            data = b""
+        if not data:
+            self._lost("the process that had started the job ended while the job ran")
+        *lines, self._lines = (self._lines + data).split(b"\n")
+        for line in lines:
+            report = json.loads(line)
+            if "started" in report:
+                self._pid = report["started"]
+            elif "refused" in report:
+                self._refused = report["refused"]
+            elif report.get("ended") == self._pid:
+                self._ended = report
+                self._mark_end()
+
+    def _on_reply(self) -> None:
+        try:
+            count = os.readv(self._reply_fd, [self._reader.target()])
+        except BlockingIOError:
+            return
+        try:
+            if count == 0:
+                if self._reader.received:
+                    raise self._reader.ended()
+                self._forget(self._reply_fd)  # its end is reported on the control socket
+                return
+            message = self._reader.advance(count)
+        except FrameError as error:
+            self._broken = str(error)
+            self._end()
+            return
+        if message is None:
+            return
+        if self._stage is _Stage.STARTING:
+            self._on_ready(message)
+        else:
+            self._message = message
+            self._mark_end()
+            self._end()
+
+    def _on_ready(self, message: Message) -> None:
+        if message.header.get("ready") != VERSION:
+            self._broken = f"the job speaks version {message.header.get('ready')!r}, expected {VERSION}"
+            self._end()
+            return
+        self._ready = True
+        self._reader = FrameReader(self._limits.reply_bytes)
+        self._stage = _Stage.SENDING
+        self._deadline = time.monotonic() + SEND_SECONDS
+        self._selector.register(self._request_fd, selectors.EVENT_WRITE, self._on_writable)
+
+    def _on_writable(self) -> None:
+        while not len(self._chunk):
+            following = next(self._chunks, None)
+            if following is None:
+                self._run_begins()
+                return
+            self._chunk = following
+        try:
+            written = os.write(self._request_fd, self._chunk[:CHUNK_BYTES])
+        except BlockingIOError:
+            return
+        except BrokenPipeError:
+            self._run_begins()  # its end is reported on the control socket
+            return
+        self._chunk = self._chunk[written:]
+        self._deadline = time.monotonic() + SEND_SECONDS
+
+    def _run_begins(self) -> None:
+        self._forget(self._request_fd)
+        if self._stage is _Stage.SENDING:
+            self._stage = _Stage.RUNNING
+            self._began = time.monotonic()
+            self._deadline = self._began + self._limits.wall_seconds
+
+    def _on_print(self) -> None:
+        try:
+            data = os.read(self._print_fd, 1 << 16)
+        except BlockingIOError:
+            return
+        if not data:
+            self._forget(self._print_fd)
+        self._printed += data[: max(0, self._limits.printed_bytes - len(self._printed))]
+
+    # ---------------------------------------------------------------- how it ends
+
+    def _on_deadline(self) -> None:
+        if self._stage is _Stage.RUNNING:
+            self._over_time = True
+            self._mark_end()
+            self._end()
+        elif self._stage is _Stage.ENDING:
+            self._lost("the process that had started the job stopped answering")
+        else:
+            self._broken = f"the job made no progress while {self._stage.value}"
+            self._ready = False
+            self._end()
+
+    def _end(self) -> None:
+        """Have the job killed; its zygote then reports."""
+        if self._stage is _Stage.ENDING:
+            return
+        self._stage = _Stage.ENDING
+        self._deadline = time.monotonic() + END_SECONDS
+        for fd in (self._reply_fd, self._request_fd):
+            self._forget(fd)
+        with contextlib.suppress(OSError):
+            self._control.sendall(json.dumps({"kill": self._pid}).encode() + b"\n")
+
+    def _lost(self, detail: str) -> None:
+        self._mark_end()
+        started = self._ready and not self._broken
+        raise ZygoteLost(self._pid, self._death("protocol", detail, 0.0) if started else None)
+
+    def _mark_end(self) -> None:
+        if self._finished <= self._began:
+            self._finished = time.monotonic()
+
+    def _forget(self, fd: int) -> None:
+        with contextlib.suppress(KeyError):
+            self._selector.unregister(fd)
+
+    def _drain(self, fd: int, handler: Callable[[], None]) -> None:
+        """Take what the dead job left in a pipe, without waiting and without end."""
+        with selectors.DefaultSelector() as self._selector:
+            self._selector.register(fd, selectors.EVENT_READ, handler)
+            for _ in range(DRAIN_BYTES >> 16):
+                if not self._selector.get_map() or not self._selector.select(0):
+                    return
+                handler()
+
+    def _verdict(self) -> Reply | Death:
+        assert self._ended is not None
+        cpu = float(self._ended["cpu_seconds"])
+        code = os.waitstatus_to_exitcode(int(self._ended["status"]))
+        if not self._ready:
+            raise ChildFault(
+                f"a job broke before it had its work ({self._broken or _describe(code)}): {self._text()[-2000:]}"
+            )
+        if self._message is not None:
+            return Reply(self._message, self._text(), cpu, self._finished - self._began)
+        if self._broken:
+            return self._death("protocol", self._broken, cpu)
+        if self._over_time:
+            busy = cpu >= BUSY_SHARE * self._limits.cpu_seconds
+            detail = f"{self._limits.wall_seconds:.3g} s had passed, {cpu:.2g} s of them computing"
+            return self._death("time-out" if busy else "stalled", detail, cpu)
+        if code == -signal.SIGXCPU or (code == -signal.SIGKILL and cpu >= self._limits.cpu_seconds):
+            return self._death("time-out", f"{self._limits.cpu_seconds:.3g} s of computing were allowed", cpu)
+        if code < 0:
+            return self._death("signal", _describe(code), cpu)
+        if code == MEMORY_EXIT:
+            return self._death("memory", "an allocation failed", cpu)
+        return self._death("exit", _describe(code), cpu)
+
+    def _death(self, kind: DeathKind, detail: str, cpu: float) -> Death:
+        return Death(kind, detail, self._text(), cpu, self._finished - self._began)
+
+    def _text(self) -> str:
+        return self._printed.decode(errors="replace")
+
+
+def _describe(code: int) -> str:
+    """An exit code of ``os.waitstatus_to_exitcode``, in words."""
+    if code >= 0:
+        return f"exit status {code}"
+    try:
+        return signal.Signals(-code).name
+    except ValueError:
+        return f"signal {-code}"

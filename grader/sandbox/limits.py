@@ -1,0 +1,92 @@
+"""What one job may use. Made in the trusted process, set by the job itself before it reads its request.
+
+Comes in: numbers of course policy (CPU time, memory). Goes out: a frozen record, and resource limits.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import resource
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Self
+
+# A reference solution of any assignment needs a second or two, compilation included.
+CPU_SECONDS = 20.0
+# A loaded machine may give a job a third of a core; beyond that we call it stalled rather than slow.
+WALL_PER_CPU_SECOND = 3.0
+# Nothing that a job has to do needs a file; this leaves room for a compiler's temporary ones.
+FILE_BYTES = 64 << 20
+# Counts every process and thread of the user, also those outside of the job, so it must lie far above what a
+# desktop session has; it still stops a fork bomb before the machine drowns. It has no effect on root and none
+# on jobs of other users: a limit per job needs the control groups of a fuller sandbox.
+PROCESSES = 4096
+OPEN_FILES = 256
+# A screenful or ten: what a person may want to read of a student's prints.
+PRINTED_BYTES = 64 << 10
+# The outputs of the largest check, with room to spare.
+REPLY_BYTES = 1 << 30
+# After the soft limit's SIGXCPU, which a job may catch, this many seconds of CPU time later comes SIGKILL.
+CPU_GRACE_SECONDS = 1
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits of one job.
+
+    ``cpu_seconds`` is CPU time, rounded up to whole seconds by the kernel's limit; ``wall_seconds`` is real
+    time from the moment at which the job has its request. ``memory_bytes`` is address space beyond what the
+    warm process already maps (None: no limit, which CUDA needs). ``processes`` None: no limit.
+    ``printed_bytes`` is what is kept of stdout and stderr together, ``reply_bytes`` the largest reply.
+    """
+
+    cpu_seconds: float = CPU_SECONDS
+    wall_seconds: float = CPU_SECONDS * WALL_PER_CPU_SECOND
+    memory_bytes: int | None = None
+    file_bytes: int = FILE_BYTES
+    processes: int | None = PROCESSES
+    open_files: int = OPEN_FILES
+    printed_bytes: int = PRINTED_BYTES
+    reply_bytes: int = REPLY_BYTES
+
+    def as_json(self) -> dict[str, Any]:
+        """As plain data, for the control socket."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Self:
+        """The inverse of ``as_json``."""
+        return cls(**data)
+
+
+def apply_to_this_process(limits: Limits) -> None:
+    """Set the resource limits of the calling process. Only a job calls this."""
+    cpu = max(1, math.ceil(limits.cpu_seconds))
+    _lower(resource.RLIMIT_CORE, 0)
+    _lower(resource.RLIMIT_CPU, cpu, cpu + CPU_GRACE_SECONDS)
+    _lower(resource.RLIMIT_FSIZE, limits.file_bytes)
+    _lower(resource.RLIMIT_NOFILE, limits.open_files)
+    if limits.processes is not None:
+        _lower(resource.RLIMIT_NPROC, limits.processes)
+    if limits.memory_bytes is not None:
+        # macOS knows RLIMIT_AS by name only and may refuse to set it.
+        with contextlib.suppress(ValueError, OSError):
+            _lower(resource.RLIMIT_AS, _mapped_bytes() + limits.memory_bytes)
+
+
+def _lower(which: int, soft: int, hard: int | None = None) -> None:
+    """Set a limit, never above the hard limit that is in force already."""
+    _, ceiling = resource.getrlimit(which)
+    if ceiling == resource.RLIM_INFINITY:
+        ceiling = max(soft, hard or soft)
+    resource.setrlimit(which, (min(soft, ceiling), min(soft if hard is None else hard, ceiling)))
+
+
+def _mapped_bytes() -> int:
+    """Address space that this process maps now; 0 where the system does not say (macOS)."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+    except (OSError, ValueError, IndexError):
+        return 0
+    return pages * resource.getpagesize()

@@ -1,0 +1,214 @@
+"""The recorder, seen from the trusted process: calls in, launch plans or a failure out.
+
+Only names, shapes, dtypes and configuration values of the inputs leave this process. What comes back was written by
+a process that has executed a stranger's Python: it is parsed within limits, validated, and held against the calls.
+Whether a plan's functions exist in the text of kernels.py is checked by the runner, which compiles the text anyway;
+compiling a stranger's text here would let it use this process's time and memory.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import Field, TypeAdapter, ValidationError
+
+from grader.errors import AuthoringError
+from grader.gpu_models import GpuModel
+from grader.plan import (
+    Argument,
+    DataArgument,
+    Fill,
+    Launch,
+    LaunchPlan,
+    TupleArgument,
+)
+from grader.problem import Inputs, Output
+from grader.records import Failure
+from grader.sandbox.launch import Death, WarmChild
+from grader.sandbox.limits import Limits
+from grader.sandbox.protocol import Message
+
+# What a failure's field may hold: a paragraph.
+MAX_FIELD = 4000
+_FIELD = Annotated[str, Field(max_length=MAX_FIELD)]
+_PROBLEM = TypeAdapter(dict[Annotated[str, Field(max_length=20)], _FIELD])
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of an entry point. The inputs' values stay in this process."""
+
+    entry: str
+    inputs: Inputs
+
+
+def record(
+    child: WarmChild, source: bytes, calls: Sequence[Call], gpu: GpuModel, limits: Limits
+) -> tuple[LaunchPlan, ...] | Failure:
+    """The launch plans of ``calls``, made in one process that executes kernels.py once; or why there are none.
+
+    Raises ChildFault when the recorder cannot do its work, AuthoringError for inputs of a kind that no plan knows.
+    """
+    answer = child.call(request_for(source, calls, gpu), limits)
+    if isinstance(answer, Death):
+        return failure_of(answer, limits)
+    header = answer.message.header
+    if set(header) == {"problem"}:
+        return _problem(header["problem"])
+    plans = header.get("plans")
+    if set(header) != {"plans"} or not isinstance(plans, list) or len(plans) != len(calls):
+        return _malformed("the answer is no list with one plan per call")
+    checked = []
+    for data, call in zip(plans, calls, strict=True):
+        try:
+            plan = LaunchPlan.model_validate_json(json.dumps(data))
+        except (ValidationError, ValueError, RecursionError) as error:
+            return _malformed(_first_error(error))
+        wrong = _disagreement(plan, call)
+        if wrong:
+            return _malformed(wrong)
+        checked.append(plan)
+    return tuple(checked)
+
+
+def request_for(source: bytes, calls: Sequence[Call], gpu: GpuModel) -> Message:
+    """The recorder's request: no value of an array or of a data scalar is in it."""
+    described = [
+        {"entry": call.entry, "arguments": [_describe(name, value) for name, value in call.inputs.items()]}
+        for call in calls
+    ]
+    text = np.frombuffer(source, np.uint8)
+    return Message({"calls": described, "gpu": asdict(gpu)}, {"source": text})
+
+
+def _describe(name: str, value: Any) -> dict[str, Any]:
+    if isinstance(value, np.ndarray):
+        return {"name": name, "kind": "array", "dtype": value.dtype.str, "shape": list(value.shape)}
+    if isinstance(value, Output):
+        return {
+            "name": name,
+            "kind": "output",
+            "dtype": np.dtype(value.dtype).str,
+            "shape": list(value.shape),
+        }
+    if isinstance(value, np.generic):
+        return {"name": name, "kind": "data", "dtype": value.dtype.str}
+    if isinstance(value, (bool, int)):
+        return {"name": name, "kind": "configuration", "value": value}
+    raise AuthoringError(
+        f"the input {name!r} is a {type(value).__name__}; make it a NumPy array or scalar, or an int"
+    )
+
+
+def failure_of(death: Death, limits: Limits) -> Failure:
+    """What to tell a student whose host code ended its process. The fault is the student's: the child was READY."""
+    said = f"; it had printed: {death.printed[-300:]}" if death.printed.strip() else ""
+    found = f"{death.detail}{said}"
+    if death.kind == "time-out":
+        return Failure(
+            "time-out",
+            "The host code of kernels.py computed for too long.",
+            f"at most {limits.cpu_seconds:g} s, to import it and to call its entry points",
+            found,
+            advice="Look for a loop that does not end, or work that belongs into a kernel.",
+        )
+    if death.kind == "stalled":
+        return Failure(
+            "stalled",
+            "The host code of kernels.py did not finish, and was not computing either.",
+            f"an end after at most {limits.wall_seconds:g} s",
+            found,
+            advice="Look for something that waits: input(), sleep(), a lock, a process, the network.",
+        )
+    if death.kind == "memory":
+        return Failure(
+            "memory",
+            "The host code of kernels.py needs too much memory.",
+            f"at most {limits.memory_bytes or 0:,} bytes of host memory",
+            found,
+            advice="Arrays of the problem's size belong into device memory: cuda.device_array.",
+        )
+    if death.kind == "signal":
+        advice = "Python crashes like this in calls of C code (ctypes) or without memory."
+        return Failure(
+            "crash", "The host code of kernels.py crashed its process.", found=found, advice=advice
+        )
+    if death.kind == "exit":
+        advice = "Remove os._exit and whatever else ends the process."
+        return Failure("exit", "The host code of kernels.py ended its process.", found=found, advice=advice)
+    return _malformed(found)
+
+
+def _malformed(found: str) -> Failure:
+    return Failure(
+        "malformed-plan",
+        "The process that ran kernels.py answered with something that is no launch plan.",
+        "host code that launches kernels, and leaves the grader's own process alone",
+        found[:MAX_FIELD],
+        advice="Remove what reaches into the grader, such as changes to its modules, pipes or files.",
+    )
+
+
+def _problem(data: Any) -> Failure:
+    """A failure that the recorder reports: text for a student, from a stranger's process."""
+    try:
+        texts = _PROBLEM.validate_python(data, strict=True)
+    except ValidationError as error:
+        return _malformed(_first_error(error))
+    if set(texts) != {field.name for field in fields(Failure)} or not texts["kind"] or not texts["what"]:
+        return _malformed("a failure has other fields than expected")
+    return Failure(**{name: _printable(text) for name, text in texts.items()})
+
+
+def _printable(text: str) -> str:
+    """Without what could steer a terminal."""
+    return "".join(c if c == "\n" or c.isprintable() else "?" for c in text)
+
+
+def _first_error(error: Exception) -> str:
+    if isinstance(error, ValidationError):
+        first = error.errors(include_input=False, include_url=False)[0]
+        return f"{'.'.join(str(part) for part in first['loc'])[:200]}: {first['msg']}"
+    return f"{type(error).__name__}: {str(error)[:200]}"
+
+
+def _disagreement(plan: LaunchPlan, call: Call) -> str:
+    """Why a plan cannot be the answer to a call; empty if it can."""
+    if plan.entry != call.entry:
+        return f"the plan is for {plan.entry}, the call was of {call.entry}"
+    wanted = {name: _nbytes(v) for name, v in call.inputs.items() if isinstance(v, (np.ndarray, Output))}
+    found = {b.name: b.nbytes for b in plan.buffers if b.origin == "argument"}
+    if wanted != found:
+        return f"the plan's arrays are {found}, the call's {wanted}"
+    if any(b.data is not None for b in plan.buffers if b.origin == "argument"):
+        return "the plan brings contents for an argument"
+    scalars = {name for name, v in call.inputs.items() if isinstance(v, np.generic)}
+    strange = _data_names(plan) - scalars
+    return f"the plan uses numbers {sorted(strange)} that the call does not have" if strange else ""
+
+
+def _nbytes(value: Any) -> int:
+    if isinstance(value, np.ndarray):
+        return value.nbytes
+    return int(np.prod(value.shape, dtype=np.int64)) * np.dtype(value.dtype).itemsize
+
+
+def _data_names(plan: LaunchPlan) -> set[str]:
+    names: set[str] = set()
+    pending: list[Argument] = []
+    for operation in plan.operations:
+        if isinstance(operation, Launch):
+            pending += operation.arguments
+        elif isinstance(operation, Fill) and isinstance(operation.value, DataArgument):
+            names.add(operation.value.name)
+    while pending:
+        argument = pending.pop()
+        if isinstance(argument, DataArgument):
+            names.add(argument.name)
+        elif isinstance(argument, TupleArgument):
+            pending += argument.items
+    return names
