@@ -61,7 +61,7 @@ class TypedFunction:
 
 
 @numba_compiler.register_pass(mutates_CFG=False, analysis_only=True)
-class _KeepTypedIR(numba_compiler.LoweringPass):  # type: ignore[misc, name-defined]
+class _KeepTypedIR(numba_compiler.LoweringPass):  # type: ignore[misc]
     """Takes the place of lowering: hands the compiler's state to whoever asked."""
 
     _name = "warpgrade_keep_typed_ir"
@@ -83,7 +83,7 @@ class _KeepTypedIR(numba_compiler.LoweringPass):  # type: ignore[misc, name-defi
 def _pipeline() -> type:
     """The compiler class, made while the target override holds, as Numba's passes expect."""
 
-    class TypingCompiler(numba_compiler.CUDACompiler):  # type: ignore[misc, name-defined]
+    class TypingCompiler(numba_compiler.CUDACompiler):  # type: ignore[misc]
         def define_cuda_lowering_pipeline(self, state: Any) -> Any:
             manager = numba_compiler.PassManager("warpgrade_typing")
             manager.add_pass(numba_compiler.IRLegalization, "ensure IR is legal")
@@ -222,7 +222,7 @@ def explain(error: BaseException) -> tuple[str, int]:
     )
     parts = [first]
     if first.startswith("No implementation of function"):
-        parts = [first] + [row for row in kept if row.startswith(">>>") or "found for signature" in row][:1]
+        parts += [row for row in kept if "found for signature" in row][:1]
         signature = next((row.strip("> ") for row in rows if row.startswith(">>>")), "")
         if signature:
             parts.append(signature)

@@ -129,8 +129,7 @@ class Simulator:
         constants = [self._constant(array) for array in program.constants]
         spaces["shared"] = Space("shared", wave_blocks * shared_segment, shared_segment)
         spaces["local"] = Space("local", wave_blocks * threads * local_segment, local_segment)
-        machine = Machine(program, spaces, constants, findings, self.deadline)
-        machine.static_shared_bytes, machine.dynamic_shared_bytes = static, dynamic
+        machine = Machine(program, spaces, constants, findings, self.deadline, dynamic)
         with np.errstate(all="ignore"):
             for first in range(0, blocks, wave_blocks):
                 if first:

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from grader.records import Place, Severity
 from grader.simulator.findings import Findings
-from grader.simulator.memory import ArrayRef, Space, is_wide, merge, take
+from grader.simulator.memory import ArrayRef, Space, is_wide, merge, round_up, take
 from grader.simulator.program import Barrier, Block, Branch, Exit, Jump, Program, Registers
 from grader.simulator.wave import Wave
 
@@ -50,6 +50,7 @@ class Machine:
         constants: list[ArrayRef],
         findings: Findings,
         deadline: float,
+        dynamic_shared_bytes: int,
     ) -> None:
         self.program = program
         self.spaces = spaces
@@ -59,6 +60,8 @@ class Machine:
         self.lanes: LaneIndex | None = None
         self.active = 0
         self.wave: Wave
+        self.static_shared_bytes = round_up(program.shared_bytes) if program.shared_bytes else 0
+        self.dynamic_shared_bytes = dynamic_shared_bytes
         self._deadline = deadline
         self._registers: Registers = []
         self._pending: dict[int, LaneIndex | None] = {}
@@ -114,7 +117,8 @@ class Machine:
             index = self._choose()
             lanes = self._pending.pop(index)
             if lanes is not None and lanes.size == wave.alive and not self._pending and not self._waiting:
-                lanes = self._compact(lanes, self.program.blocks[index])
+                self._compact(lanes, self.program.blocks[index])
+                lanes = None
             self._issue(index, lanes)
 
     def _choose(self) -> int:

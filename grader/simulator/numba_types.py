@@ -15,8 +15,9 @@ from grader.simulator.memory import is_wide
 _SCALARS = {
     name: np.dtype(name)
     for name in (
-        "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 complex64 complex128"
-    ).split()
+        *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+        *("float16", "float32", "float64", "complex64", "complex128"),
+    )
 }
 Cast = Callable[[Any], Any]
 

@@ -17,10 +17,10 @@ from grader.records import Place
 from grader.simulator import access
 from grader.simulator.frontend import Frontend, TypedFunction, callee_key, python_function, types
 from grader.simulator.machine import Machine
-from grader.simulator.memory import ArrayRef, RangeIterator, is_wide
+from grader.simulator.memory import is_wide
 from grader.simulator.numba_types import caster, convert, dtype_of, is_scalar, plain
 from grader.simulator.operations import ARITHMETIC, COMPARISONS, INPLACE, UNARY
-from grader.simulator.program import Barrier, Block, Branch, Exit, Jump, Program, Registers
+from grader.simulator.program import Block, Branch, Exit, Jump, Program, Registers
 from grader.simulator.ranges import advance, make_iterator
 
 MAX_BLOCKS = 4000
@@ -128,8 +128,22 @@ class Inlined:
         return index
 
     def constant(self, name: str, value: Any) -> None:
-        target = self.register(name)
-        self.add(lambda m, r: r.__setitem__(target, value), (), (target,))
+        self.hold(self.register(name), value)
+
+    def hold(self, target: int, value: Any) -> None:
+        """A step ``target = value`` for a value that is known now."""
+        step: Callable[[Machine, Registers], None]
+        if isinstance(value, ConstantArray):
+            number = value.number
+
+            def step(m: Machine, r: Registers) -> None:
+                r[target] = m.constants[number]
+        else:
+
+            def step(m: Machine, r: Registers) -> None:
+                r[target] = value
+
+        self.add(step, (), (target,))
 
     def cast_register(self, source: int, source_type: Any, target_type: Any) -> int:
         """A register that holds ``source`` as ``target_type``."""
@@ -194,6 +208,7 @@ class Inlined:
             self.labels[label] = self.owner.new_block(self.place())
         for label, ir_block in sorted(ir.blocks.items()):
             self.block = self.owner.program.blocks[self.labels[label]]
+            self.definitions.clear()
             for statement in ir_block.body:
                 self.line = statement.loc.line
                 name = type(statement).__name__
@@ -287,6 +302,7 @@ class Inlined:
 
     def on_assign(self, statement: Any) -> None:
         value, target = statement.value, statement.target
+        self.forget(target.name)
         kind = type(value).__name__
         target_type = self.type_of(target)
         if kind in ("Global", "FreeVar", "Const"):
@@ -300,7 +316,6 @@ class Inlined:
             self.compute(register, lambda item: item, (source,))
         elif kind == "Var":
             self.static[target.name] = self.static.get(value.name)
-            self.definitions.pop(target.name, None)
             if self.is_static(target_type):
                 return
             source = self.cast_register(self.register(value.name), self.type_of(value), target_type)
@@ -312,6 +327,12 @@ class Inlined:
             handler(target, value)
         else:
             raise self.unknown(f"a value of kind {kind}")
+
+    def forget(self, name: str) -> None:
+        """``name`` gets a new value: tuples that were built from the old one stand for themselves again."""
+        for known in [k for k, items in self.definitions.items() if any(item.name == name for item in items)]:
+            del self.definitions[known]
+        self.definitions.pop(name, None)
 
     def is_static(self, numba_type: Any) -> bool:
         """Whether values of this type exist while compiling only."""
@@ -373,14 +394,11 @@ class Inlined:
                 f"{getattr(function, '__name__', function)} of {', '.join(map(str, signature.args))}"
             )
         wanted = list(signature.args)
-        if function in COMPARISONS:
-            operation = COMPARISONS[function]
-        else:
-            operation = ARITHMETIC.get(function) or UNARY.get(function)
-            if operation is None:
-                raise self.unknown(f"the operator {getattr(function, '__name__', function)}")
-            if function is not operator.not_:
-                wanted = [signature.return_type] * len(operands)
+        operation = COMPARISONS.get(function) or ARITHMETIC.get(function) or UNARY.get(function)
+        if operation is None:
+            raise self.unknown(f"the operator {getattr(function, '__name__', function)}")
+        if function not in COMPARISONS and function is not operator.not_:
+            wanted = [signature.return_type] * len(operands)
         registers = tuple(self.cast_register(r, t, w) for (r, t), w in zip(operands, wanted, strict=True))
         self.compute(target, operation, registers)
 
@@ -489,7 +507,7 @@ class Inlined:
         """A device function's body in place of its call."""
         signature = self.typed.calltypes[expr]
         typed = self.owner.frontend.type(function, tuple(signature.args))
-        names = [name for name in function.__code__.co_varnames[: function.__code__.co_argcount]]
+        names = list(function.__code__.co_varnames[: function.__code__.co_argcount])
         given = dict(zip(names, expr.args, strict=False)) | dict(expr.kws)
         arguments = []
         for name, wanted in zip(names, signature.args, strict=True):
@@ -506,9 +524,7 @@ class Inlined:
                 if (isinstance(default, bool | int | float))
                 else default
             )
-            self.add(
-                lambda m, r, register=register, value=value: r.__setitem__(register, value), (), (register,)
-            )  # type: ignore[misc]
+            self.hold(register, value)
             arguments.append(register)
         after = self.owner.new_block(self.place())
         result = self.register(target.name)
