@@ -1,4 +1,5 @@
-"""Reading a submission: a stranger's folder in, its kernels.py as bytes or a failure out. Runs in the trusted process.
+"""Reading a submission: a stranger's folder in, its kernels.py as bytes or a failure out. Runs in the
+trusted process.
 
 Nothing of the text is executed, imported or compiled here.
 """
@@ -20,7 +21,9 @@ MAX_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class Submission:
-    """A folder with a kernels.py. ``source`` is its bytes, which are UTF-8; ``sha256`` their digest in hex."""
+    """A folder with a kernels.py. ``source`` is its bytes, which are UTF-8; ``sha256`` their digest in
+    hex.
+    """
 
     folder: Path
     student: str
@@ -29,7 +32,9 @@ class Submission:
 
 
 def read_submission(folder: Path, student: str = "") -> Submission | Failure:
-    """Read ``folder/kernels.py`` once, or say why it cannot be judged. Raises nothing for whatever lies there."""
+    """Read ``folder/kernels.py`` once, or say why it cannot be judged. Raises nothing for whatever lies
+    there.
+    """
     problem = _folder_problem(folder)
     if problem is not None:
         return problem

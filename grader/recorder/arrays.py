@@ -1,7 +1,8 @@
 """Device arrays and data scalars without contents. Runs in the recorder.
 
-Both know shape and dtype and nothing else. What would read a content in any way ends the recording with a failure of
-kind "contents-read". Writing (fills, copies) is written down. Behaves as Numba's ``DeviceNDArray`` does.
+Both know shape and dtype and nothing else. What would read a content in any way ends the recording with a
+failure of kind "contents-read". Writing (fills, copies) is written down. Behaves as Numba's
+``DeviceNDArray`` does.
 """
 
 from __future__ import annotations
@@ -16,20 +17,18 @@ from grader.recorder.geometry import Geometry
 from grader.recorder.recording import Memory
 
 if TYPE_CHECKING:
-    from grader.recorder.standin import Context
+    from grader.recorder.context import Context
 
-# What reads a number out of an array or a scalar, in Python and in NumPy.
-_READING_METHODS = (
-    *(
-        "abs add and bool ceil complex divmod eq float floor floordiv ge gt index int invert le lshift lt"
-    ).split(),
-    *(
-        "matmul mod mul ne neg or pos pow radd rand rdivmod rfloordiv rlshift rmatmul rmod rmul ror round rpow"
-    ).split(),
-    *(
-        "rrshift rshift rsub rtruediv rxor sub truediv trunc xor iadd isub imul itruediv ifloordiv imod ipow"
-    ).split(),
-    *("imatmul iand ior ixor ilshift irshift array array_ufunc dlpack dlpack_device contains").split(),
+# What Python looks up on every object, and what arrays have without contents: not for reading.
+_STRUCTURE = frozenset(
+    ("new", "init", "init_subclass", "class_getitem", "repr", "str", "format", "hash", "sizeof", "getattribute"),
+) | {"reduce", "reduce_ex", "getnewargs", "setstate", "copy", "deepcopy", "len", "iter", "getitem", "setitem"}
+# All that Python and NumPy can ask of numbers and arrays otherwise: arithmetic, comparison, conversion.
+_READING_METHODS = frozenset(
+    name
+    for kind in (np.ndarray, float, int)
+    for name, value in vars(kind).items()
+    if name.startswith("__") and callable(value) and name.strip("_") not in _STRUCTURE
 )
 _READING_PROPERTIES = ("__cuda_array_interface__", "__array_interface__", "__array_struct__")
 # NumPy functions that look at shape and dtype only.
@@ -70,7 +69,7 @@ def _reader(name: str) -> Any:
 
 
 for _name in _READING_METHODS:
-    setattr(Contentless, f"__{_name}__", _reader(f"__{_name}__"))
+    setattr(Contentless, _name, _reader(_name))
 for _name in _READING_PROPERTIES:
     setattr(Contentless, _name, property(_reader(_name)))
 
@@ -165,22 +164,19 @@ class DeviceArray(Contentless):
         return self.shape[0]
 
     def __repr__(self) -> str:
-        return f"<device array {self._memory.name!r}, shape {self.shape}, {self.dtype}, contents not known to the host>"
+        name = self._memory.name
+        return f"<device array {name!r}, shape {self.shape}, {self.dtype}, contents not known to the host>"
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         if function.__name__ not in _SHAPE_FUNCTIONS:
             self._refuse_reading(f"numpy.{function.__name__}")
         # In its place, something with this shape and dtype that occupies one element.
-        shown = [
-            np.broadcast_to(np.zeros((), a.dtype), a.shape) if isinstance(a, DeviceArray) else a for a in args
-        ]
+        shown = [np.broadcast_to(np.zeros((), a.dtype), a.shape) if isinstance(a, DeviceArray) else a for a in args]
         return function(*shown, **kwargs)
 
     # ---------------------------------------------------------------- views
 
-    def _with(
-        self, geometry: Geometry, dtype: np.dtype[Any] | None = None, stream: Any = None
-    ) -> DeviceArray:
+    def _with(self, geometry: Geometry, dtype: np.dtype[Any] | None = None, stream: Any = None) -> DeviceArray:
         return DeviceArray(
             self._context,
             self._memory,
@@ -219,9 +215,7 @@ class DeviceArray(Contentless):
         if self.strides[0] != self.itemsize:
             raise ValueError("only support unit stride")
         for begin in range(0, self.size, section):
-            yield self._with(
-                geo.index(self._geometry, slice(begin, begin + section))[0], stream=stream or None
-            )
+            yield self._with(geo.index(self._geometry, slice(begin, begin + section))[0], stream=stream or None)
 
     def transpose(self, axes: Any = None) -> DeviceArray:
         """A transposed copy: Numba's device arrays copy here, where NumPy makes a view."""
@@ -276,6 +270,5 @@ class DeviceArray(Contentless):
         return (self[i] for i in range(len(self)))
 
     copy_to_host = _reader("copy_to_host")
-    item = tolist = astype = copy = sum = min = max = mean = any = all = dot = _reader("its elements")
-    tobytes = tofile = get_ipc_handle = _reader("its elements")
+    item = tolist = tobytes = tofile = get_ipc_handle = _reader("its elements")
     device_ctypes_pointer = gpu_data = device_pointer = property(_reader("its address"))

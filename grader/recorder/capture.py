@@ -1,7 +1,9 @@
-"""What a kernel captured: globals, closure cells and defaults, as constants of the plan. Runs in the recorder.
+"""What a kernel captured: globals, closure cells and defaults, as constants of the plan. Runs in the
+recorder.
 
-Comes in: function objects of kernels.py. Goes out: ``plan.Function`` entries, each function once, and constants.
-Anything that Numba could not use either becomes an ``UnsupportedConstant``, so that the runner can name it.
+Comes in: function objects of kernels.py. Goes out: ``plan.Function`` entries, each function once, and
+constants. Anything that Numba could not use either becomes an ``UnsupportedConstant``, so that the runner
+can name it.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ import dis
 import sys
 from collections.abc import Iterator
 from types import CodeType, FunctionType, ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numba
 import numpy as np
@@ -20,11 +22,11 @@ from pydantic import TypeAdapter, ValidationError
 
 from grader import plan
 from grader.recorder.arrays import Contentless
-from grader.recorder.jit import Kernel
+from grader.recorder.launches import Kernel
 from grader.recorder.names import Provided
 
 if TYPE_CHECKING:
-    from grader.recorder.standin import Context
+    from grader.recorder.context import Context
 
 MODULES = ("numba", "math", "cmath", "numpy", "operator", "builtins")
 _DTYPE = TypeAdapter(plan.DType)
@@ -76,9 +78,7 @@ class Capture:
         if known is not None:
             return known
         function = given if isinstance(given, FunctionType) else given.py_func
-        code = self._context.text.index_of(function.__code__) if isinstance(function, FunctionType) else None
-        if code is None:
-            self._refuse_foreign(function)
+        code = self._code_index(function)
         functions = self._context.recording.functions
         if len(functions) >= plan.MAX_FUNCTIONS:
             self._context.mistakes.refuse(
@@ -100,14 +100,16 @@ class Capture:
         functions.append(bare)  # first, since a function may name itself
         functions[number] = bare.model_copy(
             update={
-                "defaults": tuple(
-                    self.constant(v, "a default argument") for v in function.__defaults__ or ()
-                ),
+                "defaults": tuple(self.constant(v, "a default argument") for v in function.__defaults__ or ()),
                 "names": {name: self.constant(v, name) for name, v in _globals(function)},
                 "closure": {name: self.constant(v, name) for name, v in _cells(function)},
             }
         )
         return number
+
+    def _code_index(self, function: Any) -> int:
+        found = self._context.text.index_of(function.__code__) if isinstance(function, FunctionType) else None
+        return self._refuse_foreign(function) if found is None else found
 
     def constant(self, value: Any, name: str, depth: int = 0) -> Any:
         """The constant for a captured object. ``name`` is what kernels.py calls it."""
@@ -146,7 +148,9 @@ class Capture:
         return plan.UnsupportedConstant(type_name=type(value).__qualname__[:200])
 
     def _path_of(self, value: Any) -> str | None:
-        """The dotted path of something that Numba, NumPy or Python provides; found by identity, not by name."""
+        """The dotted path of something that Numba, NumPy or Python provides; found by identity, not by
+        name.
+        """
         if isinstance(value, Provided):
             return value.path
         if value is numba.types:
@@ -162,7 +166,7 @@ class Capture:
         except TypeError:
             return None
 
-    def _refuse_foreign(self, function: Any) -> None:
+    def _refuse_foreign(self, function: Any) -> NoReturn:
         name = getattr(function, "__qualname__", type(function).__name__)
         module = getattr(function, "__module__", None)
         self._context.mistakes.refuse(
@@ -189,7 +193,9 @@ def _decoration(given: Any) -> tuple[Any, plan.JitOptions, tuple[tuple[plan.Type
 
 
 def _globals(function: FunctionType) -> Iterator[tuple[str, Any]]:
-    """The global names that a function and the functions inside of it load, as far as kernels.py defines them."""
+    """The global names that a function and the functions inside of it load, as far as kernels.py defines
+    them.
+    """
     seen = set()
     for code in _nested(function.__code__):
         for instruction in dis.get_instructions(code):
@@ -216,12 +222,14 @@ def _cells(function: FunctionType) -> Iterator[tuple[str, Any]]:
 
 
 def _provided() -> Iterator[tuple[int, str]]:
-    """Ids and paths of what the modules in MODULES provide. Later pairs win, so the plainest names come last."""
+    """Ids and paths of what the modules in MODULES provide. Later pairs win, so the plainest names come
+    last.
+    """
     for prefix, module in (
         ("numba.types", numba.types),
         *((name, sys.modules[name]) for name in reversed(MODULES)),
     ):
-        canonical = []
+        canonical: list[tuple[int, str]] = []
         for name, value in vars(module).items():
             if name.startswith("_") or isinstance(
                 value, (bool, int, float, complex, str, tuple, ModuleType, type(None))

@@ -1,8 +1,8 @@
 """Shapes and strides of views, with no memory behind them. Runs in the recorder; pure.
 
-Follows NumPy's rules for basic indexing and contiguity, within what Numba's device arrays support: a reshape never
-copies, an index is ints, slices and one Ellipsis. Errors are those that NumPy and Numba raise: IndexError,
-TypeError, ValueError, NotImplementedError.
+Follows NumPy's rules for basic indexing and contiguity, within what Numba's device arrays support: a reshape
+never copies, an index is ints, slices and one Ellipsis. Errors are those that NumPy and Numba raise:
+IndexError, TypeError, ValueError, NotImplementedError.
 """
 
 from __future__ import annotations
@@ -178,8 +178,6 @@ def broadcast(view: Geometry, shape: Ints) -> Geometry:
     strides = [0] * extra
     for axis, (n, have, stride) in enumerate(zip(shape[extra:], view.shape, view.strides, strict=True)):
         if have not in (1, n):
-            raise ValueError(
-                f"Can't copy sequence with size {have} to array axis {axis + extra} with dimension {n}"
-            )
+            raise ValueError(f"Can't copy sequence with size {have} to array axis {axis + extra} with dimension {n}")
         strides.append(stride if have == n else 0)
     return Geometry(shape, tuple(strides), view.offset, view.itemsize)

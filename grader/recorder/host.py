@@ -1,7 +1,7 @@
 """The host side of the stand-in for numba.cuda: streams, events, device, context. Runs in the recorder.
 
-Streams are numbers in the plan; events become synchronisations, which keeps at least the order that was asked for.
-There is no clock here: what would tell time is refused.
+Streams are numbers in the plan; events become synchronisations, which keeps at least the order that was
+asked for. There is no clock here: what would tell time is refused.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from grader import plan
 
 if TYPE_CHECKING:
-    from grader.recorder.standin import Context
+    from grader.recorder.context import Context
 
 
 class Stream:
@@ -115,9 +115,7 @@ class Device:
 
     def __getattr__(self, name: str) -> Any:
         if name.isupper():
-            self._context.unsupported(
-                f"the device attribute {name}", f"Known are {', '.join(self._ATTRIBUTES)}."
-            )
+            self._context.unsupported(f"the device attribute {name}", f"Known are {', '.join(self._ATTRIBUTES)}.")
         raise AttributeError(name)
 
     def __repr__(self) -> str:

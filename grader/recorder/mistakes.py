@@ -19,7 +19,7 @@ MAX_MESSAGE_CHARACTERS = 600
 
 
 class RefusedError(Exception):
-    """Raised into student code by the stand-in for ``numba.cuda``; carries the failure that ends the recording."""
+    """Raised into student code by the stand-in for ``numba.cuda``; carries the recording's failure."""
 
     def __init__(self, failure: Failure) -> None:
         super().__init__(f"{failure.what} {failure.advice}".strip())
@@ -36,14 +36,17 @@ class KernelsText:
         self._index: dict[int, int] = {}
 
     def compile(self) -> CodeType:
-        """The module's code. Raises SyntaxError, ValueError (null bytes), RecursionError, OverflowError, MemoryError."""
+        """The module's code.
+
+        Raises SyntaxError, ValueError (null bytes), RecursionError, OverflowError or MemoryError.
+        """
         code = compile(self._text, FILENAME, "exec", dont_inherit=True)
         self._codes = tuple(walk_code(code))  # kept, so that their ids stay theirs
         self._index = {id(each): index for index, each in enumerate(self._codes)}
         return code
 
     def index_of(self, code: CodeType) -> int | None:
-        """The place of a code object in the pre-order walk over the text's code objects; None for a foreign one."""
+        """A code object's place in the pre-order walk over the text; None for a foreign one."""
         return self._index.get(id(code))
 
     def place(self, line: int, function: str = "") -> Place:
@@ -61,7 +64,7 @@ def walk_code(code: CodeType) -> Iterator[CodeType]:
 
 
 class Mistakes:
-    """Makes failures, and keeps the first one: student code that catches it goes on, but the recording is lost."""
+    """Makes failures, and keeps the first: student code may catch it and go on, but the recording is lost."""
 
     def __init__(self, text: KernelsText) -> None:
         self._text = text
@@ -75,10 +78,9 @@ class Mistakes:
         expected: str = "",
         found: str = "",
         advice: str = "",
-        line: int | None = None,
     ) -> NoReturn:
-        """End the recording with a failure at the student's current line (or ``line``). Raises RefusedError."""
-        place = self._text.place(self.line() if line is None else line)
+        """End the recording with a failure at the student's current line: raises RefusedError."""
+        place = self._text.place(self.line())
         failure = Failure(kind, what, expected, found, str(place) if place.line else "", advice)
         if self.first is None:
             self.first = failure
@@ -104,19 +106,13 @@ class Mistakes:
         found = f"{type(error).__name__}: {message_of(error)}".rstrip(": ")
         if isinstance(error, SystemExit):
             advice = "Remove sys.exit(), exit() and quit() from kernels.py."
-            return Failure(
-                "exit", f"kernels.py ended the process {when}.", where=where, found=found, advice=advice
-            )
+            return Failure("exit", f"kernels.py ended the process {when}.", where=where, found=found, advice=advice)
         if isinstance(error, RecursionError):
             advice = "A function calls itself without end; look for the call that should stop."
-            return Failure(
-                "recursion", f"Calls nested too deeply {when}.", where=where, found=found, advice=advice
-            )
+            return Failure("recursion", f"Calls nested too deeply {when}.", where=where, found=found, advice=advice)
         if isinstance(error, ImportError):
             advice = "Only numba, numpy and Python's own modules are needed."
-            return Failure(
-                "import-error", f"An import failed {when}.", where=where, found=found, advice=advice
-            )
+            return Failure("import-error", f"An import failed {when}.", where=where, found=found, advice=advice)
         return Failure("exception", f"kernels.py raised an exception {when}.", where=where, found=found)
 
     def of_syntax(self, error: Exception) -> Failure:

@@ -1,7 +1,9 @@
-"""Names that mean something inside of a kernel only, as inert objects that know their path. Runs in the recorder.
+"""Names that mean something inside of a kernel only, as inert objects that know their path. Runs in the
+recorder.
 
-Which names there are is asked of the real ``numba.cuda`` (imported, never used): whatever it has exists here too, and
-what it has not raises the same AttributeError. Student code gets the real thing for nothing but Numba's types.
+Which names there are is asked of the real ``numba.cuda`` (imported, never used): whatever it has exists here
+too, and what it has not raises the same AttributeError. Student code gets the real thing for nothing but
+Numba's types.
 """
 
 from __future__ import annotations
@@ -38,6 +40,7 @@ class Provided:
         return provided(f"{self.path}.{name}", getattr(self._real, name), self._mistakes)
 
     def __call__(self, *_: Any, **__: Any) -> Any:
+        """Refused: this is host code."""
         self._mistakes.refuse(
             "kernel-only",
             f"{self.path} is called outside of a kernel.",
@@ -68,9 +71,7 @@ class ProvidedFinder:
         self._real = real
         self._mistakes = mistakes
 
-    def find_spec(
-        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
+    def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
         """A spec for a submodule that the real numba.cuda has."""
         return ModuleSpec(name, self) if name in self._real else None  # type: ignore[arg-type]
 
@@ -83,7 +84,9 @@ class ProvidedFinder:
 
 
 def provided(path: str, real: Any, mistakes: Mistakes) -> Any:
-    """What student code sees for an attribute of the real numba.cuda: Numba's own types, numbers, or a name."""
+    """What student code sees for an attribute of the real numba.cuda: Numba's own types, numbers, or a
+    name.
+    """
     name = path.rpartition(".")[2]
     ours = getattr(numba.types, name, None)
     if isinstance(ours, numba.types.Type) and str(ours) == str(real):

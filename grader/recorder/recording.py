@@ -88,7 +88,9 @@ class Recording:
         self.operations.append(operation)
 
     def view(self, memory: Memory, geometry: Geometry, dtype: np.dtype[np.generic]) -> View:
-        """A device array as the plan names it. Takes memory of an earlier call in, with unspecified contents."""
+        """A device array as the plan names it. Takes memory of an earlier call in, with unspecified
+        contents.
+        """
         return View(
             buffer=self.index_of(memory),
             dtype=dtype.str,

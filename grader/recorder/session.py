@@ -1,4 +1,5 @@
-"""One recorder job: executes kernels.py once and calls entry points on arrays without contents. Runs in the recorder.
+"""One recorder job: executes kernels.py once and calls entry points on arrays without contents. Runs in the
+recorder.
 
 Comes in: the text of kernels.py, a GPU model, and calls (names, shapes, dtypes, configuration values).
 Goes out: one launch plan per call, or one failure for all of them.
@@ -17,13 +18,14 @@ from pydantic import ValidationError
 
 from grader.gpu_models import GpuModel
 from grader.plan import LaunchPlan
-from grader.records import Failure
 from grader.recorder.arrays import DataScalar, DeviceArray
+from grader.recorder.context import Context
 from grader.recorder.geometry import contiguous
-from grader.recorder.jit import Kernel
+from grader.recorder.launches import Kernel
 from grader.recorder.mistakes import KernelsText, Mistakes, message_of
-from grader.recorder.recording import Memory, Recording
-from grader.recorder.standin import Context, install
+from grader.recorder.recording import Memory
+from grader.recorder.standin import install
+from grader.records import Failure
 from grader.sandbox.frames import MAX_ENVELOPE_BYTES, Message
 
 MODULE = "kernels"
@@ -32,7 +34,8 @@ MODULE = "kernels"
 def handle(request: Message) -> Message:
     """Answer a request with ``{"plans": [...]}`` or ``{"problem": {...}}``. Raises MemoryError."""
     source = request.arrays["source"].tobytes()
-    gpu = GpuModel(**{k: tuple(v) if isinstance(v, list) else v for k, v in request.header["gpu"].items()})
+    fields: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in request.header["gpu"].items()}
+    gpu = GpuModel(**fields)
     answer = _record(source, request.header["calls"], gpu)
     if isinstance(answer, Failure):
         return Message({"problem": asdict(answer)})
@@ -73,7 +76,9 @@ def _record(source: bytes, calls: list[dict[str, Any]], gpu: GpuModel) -> list[L
 
 
 def _guarded(mistakes: Mistakes, when: str, action: Any) -> Any:
-    """Run student code. Returns what it returned, or a Failure; a failure that the student caught counts too."""
+    """Run student code. Returns what it returned, or a Failure; a failure that the student caught counts
+    too.
+    """
     try:
         result = action()
     except MemoryError:
@@ -106,9 +111,7 @@ def _record_call(module: ModuleType, call: dict[str, Any], context: Context) -> 
         return recording.plan(result is not None)
     except ValidationError as error:
         detail = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()[:3])
-        return Failure(
-            "malformed-plan", f"What {entry} asked the device for cannot be written down.", found=detail
-        )
+        return Failure("malformed-plan", f"What {entry} asked the device for cannot be written down.", found=detail)
 
 
 def _argument(spec: dict[str, Any], context: Context) -> Any:
@@ -146,16 +149,14 @@ def _entry_point(module: ModuleType, entry: str, names: list[str]) -> Any:
             advice=f"Give the kernel another name, and launch it in {entry}: kernel[blocks, threads](…).",
         )
     if not callable(function):
-        return Failure(
-            "no-entry-point", f"{entry} cannot be called.", wanted, f"{entry} = {type(function).__name__}"
-        )
+        return Failure("no-entry-point", f"{entry} cannot be called.", wanted, f"{entry} = {type(function).__name__}")
     try:
         signature = inspect.signature(function)
         signature.bind(*names)
     except TypeError as error:
-        found = f"def {entry}{signature}"
+        taken = f"def {entry}{signature}"
         advice = f"Change the parameters back; {message_of(error)}."
-        return Failure("wrong-arguments", f"{entry} takes other arguments.", wanted, found, advice=advice)
+        return Failure("wrong-arguments", f"{entry} takes other arguments.", wanted, taken, advice=advice)
     except ValueError:
         return function
     return function

@@ -1,8 +1,8 @@
 """One job, seen from the trusted process: request out, reply and prints in, until the job's end is known.
 
 Comes in: the control socket of a zygote, the parent's ends of the job's three pipes, the request, the limits.
-Goes out: a ``Reply`` or a ``Death``. One selectors loop does it all; no step waits for the job without a deadline,
-and nothing that a job or its descendants hold open or keep writing delays the end.
+Goes out: a ``Reply`` or a ``Death``. One selectors loop does it all; no step waits for the job without a
+deadline, and nothing that a job or its descendants hold open or keep writing delays the end.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ END_SECONDS = 20.0
 READY_BYTES = 4096
 # A job whose time ran out had "used most of" its CPU time from this share on; below it, it waited or slept.
 BUSY_SHARE = 0.5
-# What may still be in the pipes once the job's group is dead; a descendant that left the group cannot make it more.
+# What may still be in the pipes once the job's group is dead; a descendant that left the group cannot make
+# it more.
 DRAIN_BYTES = 4 << 20
 
 DeathKind = Literal["time-out", "stalled", "signal", "exit", "memory", "protocol"]
@@ -53,8 +54,8 @@ class Reply:
 class Death:
     """A job's end without an answer. Whose fault it is, is for the caller to say.
 
-    "time-out": over its CPU limit, or over its wall time and busy for most of its CPU time. "stalled": over its
-    wall time, but idle, by itself or for want of a free core. "protocol": what it sent is no reply.
+    "time-out": over its CPU limit, or over its wall time and busy for most of its CPU time. "stalled": over
+    its wall time, but idle, by itself or for want of a free core. "protocol": what it sent is no reply.
     """
 
     kind: DeathKind
@@ -64,7 +65,7 @@ class Death:
     wall_seconds: float
 
 
-class ZygoteLost(Exception):  # noqa: N818  an event, not an error: the caller turns it into one
+class ZygoteLost(Exception):
     """The zygote ended or stopped answering. ``pid`` is the job that it may have left behind."""
 
     def __init__(self, pid: int | None, death: Death | None) -> None:
@@ -110,8 +111,8 @@ class Exchange:
     def run(self) -> Reply | Death:
         """Carry the conversation through.
 
-        Raises ChildFault when the job breaks before its READY or does not take its request, ZygoteLost when its
-        zygote is gone.
+        Raises ChildFault when the job breaks before its READY or does not take its request, ZygoteLost when
+        its zygote is gone.
         """
         with self._selector:
             for source, handler in (

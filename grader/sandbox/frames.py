@@ -1,9 +1,9 @@
 """Frames: how a message crosses a pipe. Used on both sides of the wall.
 
 A frame is a prefix of fixed size (magic, length of the envelope, length of the body), an envelope in JSON
-(``header`` and, per array, name, dtype and shape), and the raw bytes of the arrays, in that order. Nothing in it
-can be code. The reader believes no length before it has held it against a limit, and raises ``FrameError`` for
-everything that is not a frame.
+(``header`` and, per array, name, dtype and shape), and the raw bytes of the arrays, in that order. Nothing
+in it can be code. The reader believes no length before it has held it against a limit, and raises
+``FrameError`` for everything that is not a frame.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from grader.plan import DType, Part, Shape
 
 MAGIC = b"warpgrd\x01"
 PREFIX = struct.Struct("<8sIQ")
-# A plan with the largest upload is 11 MiB of JSON; Python objects may take twenty times the room of their JSON,
-# and it is the trusted process that builds them.
+# A plan with the largest upload is 11 MiB of JSON; Python objects may take twenty times the room of their
+# JSON, and it is the trusted process that builds them.
 MAX_ENVELOPE_BYTES = 16 << 20
 MAX_ARRAYS = 1024
 # One read or write: large enough to keep system calls cheap, small enough to look at the clock in between.
@@ -41,7 +41,9 @@ class FrameError(GraderError):
 
 @dataclass(frozen=True)
 class Message:
-    """A JSON header and named arrays. ``header`` holds what JSON can hold; arrays are plain numbers or bools."""
+    """A JSON header and named arrays. ``header`` holds what JSON can hold; arrays are plain numbers or
+    bools.
+    """
 
     header: dict[str, Any]
     arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
@@ -77,7 +79,7 @@ def encode(message: Message) -> Iterator[memoryview]:
         except ValidationError as error:
             raise FrameError(f"array {name!r} of dtype {array.dtype} cannot travel in a frame") from error
         if array.nbytes:
-            pieces.append(memoryview(array.reshape(-1).view(np.uint8)).cast("B"))
+            pieces.append(_raw(array))
     document = {"header": message.header, "arrays": [entry.model_dump() for entry in entries]}
     try:
         envelope = json.dumps(document, allow_nan=False).encode()
@@ -94,8 +96,8 @@ def encode(message: Message) -> Iterator[memoryview]:
 class FrameReader:
     """Takes a frame from bytes as they arrive, whoever reads them.
 
-    Read into ``target()``, then call ``advance(n)``; it returns the message when it is whole. ``limit`` bounds the
-    frame in bytes. Raises FrameError at the first byte that cannot be part of a frame.
+    Read into ``target()``, then call ``advance(n)``; it returns the message when it is whole. ``limit``
+    bounds the frame in bytes. Raises FrameError at the first byte that cannot be part of a frame.
     """
 
     def __init__(self, limit: int) -> None:
@@ -159,13 +161,19 @@ class FrameReader:
                 raise FrameError(f"array {entry.name!r} has an impossible shape: {error}") from None
             self._arrays[entry.name] = array
             if size:
-                self._parts.append(memoryview(array.reshape(-1).view(np.uint8)).cast("B"))
+                self._parts.append(_raw(array))
+
+
+def _raw(array: NDArray[Any]) -> memoryview:
+    """The bytes of a contiguous array that is not empty."""
+    return array.reshape(-1).view(np.uint8).data
 
 
 def read_message(fd: int, limit: int, deadline: float) -> Message:
     """Read one message from a pipe; ``deadline`` is a time of ``time.monotonic``.
 
-    Raises FrameError when it is malformed, cut short, larger than ``limit`` bytes, or not whole at the deadline.
+    Raises FrameError when it is malformed, cut short, larger than ``limit`` bytes, or not whole at the
+    deadline.
     """
     reader = FrameReader(limit)
     with selectors.DefaultSelector() as selector:

@@ -1,8 +1,8 @@
 """Warm children, seen from the trusted process: start, call, restart, close.
 
-Comes in: the name of a child's module, requests. Goes out: replies or deaths. A child is started when it is first
-needed, with an environment that is written out here in full, and never sees the parent's ``sys.path``: pytest may
-have put a student's folder there.
+Comes in: the name of a child's module, requests. Goes out: replies or deaths. A child is started when it is
+first needed, with an environment that is written out here in full, and never sees the parent's ``sys.path``:
+pytest may have put a student's folder there.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ _DEVICE_MODULE = "grader.runner"
 class WarmChild:
     """A child process that has imported everything slow and forks one job per call.
 
-    Not for several threads at once. Closing it (or leaving its ``with`` block, or the end of the parent, however
-    it ends) kills the child and all its jobs.
+    Not for several threads at once. Closing it (or leaving its ``with`` block, or the end of the parent,
+    however it ends) kills the child and all its jobs.
     """
 
     def __init__(self, module: str) -> None:
@@ -66,8 +66,8 @@ class WarmChild:
     def call(self, request: Message, limits: Limits) -> Reply | Death:
         """Have one job answer ``request``.
 
-        Starts the child if there is none, also after an earlier one has died. Raises ChildFault when it cannot
-        be started, or when a job breaks before it has its request.
+        Starts the child if there is none, also after an earlier one has died. Raises ChildFault when it
+        cannot be started, or when a job breaks before it has its request.
         """
         try:
             return self._call(request, limits)
@@ -205,8 +205,8 @@ def child_environment(module: str, home: Path) -> dict[str, str]:
 def _package_roots() -> list[str]:
     """Folders that hold our packages and that a fresh interpreter would not search by itself.
 
-    Absolute entries of PYTHONPATH and the user's site, if one of our packages lies there: both are the user's own
-    settings. What anybody has put into ``sys.path`` since does not count.
+    Absolute entries of PYTHONPATH and the user's site, if one of our packages lies there: both are the
+    user's own settings. What anybody has put into ``sys.path`` since does not count.
     """
     assert grader.__file__ is not None
     candidates = [str(Path(grader.__file__).parent.parent)]
@@ -217,17 +217,17 @@ def _package_roots() -> list[str]:
     roots = []
     for candidate in candidates:
         folder = Path(candidate)
-        if candidate and folder.is_absolute() and os.path.realpath(folder) not in found_anyway:
-            if any((folder / name / "__init__.py").is_file() for name in _NEEDED) and candidate not in roots:
-                roots.append(candidate)
+        known = os.path.realpath(folder) in found_anyway or candidate in roots
+        if folder.is_absolute() and not known and any((folder / name).is_dir() for name in _NEEDED):
+            roots.append(candidate)
     return roots
 
 
 def _kill_orphans(pid: int | None) -> None:
     """Kill the group of a job whose zygote is gone.
 
-    Nobody holds its number for us any more. It still leads a session of its own if it is the job; a stranger that
-    got the number in the last instants would have to be a session leader too.
+    Nobody holds its number for us any more. It still leads a session of its own if it is the job; a stranger
+    that got the number in the last instants would have to be a session leader too.
     """
     with contextlib.suppress(ProcessLookupError, PermissionError):
         if pid is not None and os.getsid(pid) == pid:

@@ -1,12 +1,13 @@
-"""The children's side of the wall: the main loop of a warm child, and what a job does before its handler runs.
+"""The children's side of the wall: the main loop of a warm child, and what a job does before its handler
+runs.
 
 Runs in both children (recorder, runner). A warm child ("zygote") has imported everything slow, executes no
 student's work, has no threads, and forks one job per request. Comes in: over the control socket (an inherited
-socket whose number is in ``sys.argv[1]``) one line of JSON per job with its limits and folder, and its three pipes
-as passed file descriptors. Goes out: lines that say when a job started, and how it ended.
+socket whose number is in ``sys.argv[1]``) one line of JSON per job with its limits and folder, and its three
+pipes as passed file descriptors. Goes out: lines that say when a job started, and how it ended.
 
-A job has a session and process group of its own. Its zygote kills that group when the job ends, however it ended,
-and before it reaps the job, so that the group's number cannot have passed to a stranger.
+A job has a session and process group of its own. Its zygote kills that group when the job ends, however it
+ended, and before it reaps the job, so that the group's number cannot have passed to a stranger.
 """
 
 from __future__ import annotations
@@ -47,7 +48,8 @@ Handler = Callable[[Message], Message]
 
 
 def serve(handle: Handler, warm_up: Callable[[], None]) -> None:
-    """Be a warm child: call ``warm_up`` once, say READY, then fork one job per request until the parent is gone.
+    """Be a warm child: call ``warm_up`` once, say READY, then fork one job per request until the parent is
+    gone.
 
     ``handle`` runs in the jobs only, with stdout and stderr already going to the parent's print pipe. A
     MemoryError that it raises is reported as the job's end of kind "memory"; other exceptions as "exit".
@@ -65,7 +67,8 @@ def serve(handle: Handler, warm_up: Callable[[], None]) -> None:
         zygote.run()
     finally:
         zygote.kill_all()
-        # After a parent that could not clean up. The name is checked: HOME is somebody's own in a manual start.
+        # After a parent that could not clean up. The name is checked: HOME is somebody's own in a manual
+        # start.
         if home is not None and home.name.startswith(HOME_PREFIX):
             shutil.rmtree(home, ignore_errors=True)
 
@@ -95,7 +98,7 @@ class _Zygote:
             self._say({"ready": VERSION})
             open_ended = True
             while open_ended:
-                open_ended = all([key.data() for key, _ in self._selector.select()])
+                open_ended = all([key.data() for key, _ in self._selector.select()])  # noqa: C419  each must run
 
     def kill_all(self) -> None:
         """Kill and reap every job."""
@@ -196,19 +199,21 @@ def _take_over(fds: list[int]) -> tuple[int, int]:
     os.dup2(printed, 1)
     os.dup2(printed, 2)
     keep = {0, 1, 2, request, reply}
-    for name in os.listdir("/dev/fd"):
+    for name in os.listdir("/dev/fd"):  # noqa: PTH208  names are all there is
         if int(name) not in keep:
             with contextlib.suppress(OSError):  # the listing's own
                 os.close(int(name))
     # New objects: those that the warm child has were made for what its stdout was.
-    out, err = (open(fd, "w", 1, "utf-8", "backslashreplace", closefd=False) for fd in (1, 2))  # noqa: PTH123, SIM115
+    out, err = (open(fd, "w", 1, "utf-8", "backslashreplace", closefd=False) for fd in (1, 2))  # noqa: SIM115
     sys.stdout = sys.__stdout__ = out  # type: ignore[misc]
     sys.stderr = sys.__stderr__ = err  # type: ignore[misc]
     return request, reply
 
 
 def _kill_group(pid: int) -> None:
-    """Kill a job that has not been reaped, and everything in its group (it leads one as soon as it said READY)."""
+    """Kill a job that has not been reaped, and everything in its group (it leads one as soon as it said
+    READY).
+    """
     # PermissionError is macOS's answer for a group of which only the dead leader is left.
     for kill in (os.killpg, os.kill):
         with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -218,8 +223,8 @@ def _kill_group(pid: int) -> None:
 def _has_ended(pid: int) -> bool:
     """Whether a job has ended, without reaping it.
 
-    Where Python has no waitid (macOS before 3.13), the signal that brought us here has to do: it also comes for
-    a job that stopped itself, and such a job would only wait for its time limit.
+    Where Python has no waitid (macOS before 3.13), the signal that brought us here has to do: it also comes
+    for a job that stopped itself, and such a job would only wait for its time limit.
     """
     if not hasattr(os, "waitid"):
         return True

@@ -1,14 +1,15 @@
 """The recorder, seen from the trusted process: calls in, launch plans or a failure out.
 
-Only names, shapes, dtypes and configuration values of the inputs leave this process. What comes back was written by
-a process that has executed a stranger's Python: it is parsed within limits, validated, and held against the calls.
-Whether a plan's functions exist in the text of kernels.py is checked by the runner, which compiles the text anyway;
-compiling a stranger's text here would let it use this process's time and memory.
+Only names, shapes, dtypes and configuration values of the inputs leave this process. What comes back was
+written by a process that has executed a stranger's Python: it is parsed within limits, validated, and held
+against the calls. Whether a plan's functions exist in the text of kernels.py is checked by the runner, which
+compiles the text anyway; compiling a stranger's text here would let it use this process's time and memory.
 """
 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Annotated, Any
@@ -49,9 +50,11 @@ class Call:
 def record(
     child: WarmChild, source: bytes, calls: Sequence[Call], gpu: GpuModel, limits: Limits
 ) -> tuple[LaunchPlan, ...] | Failure:
-    """The launch plans of ``calls``, made in one process that executes kernels.py once; or why there are none.
+    """The launch plans of ``calls``, made in one process that executes kernels.py once; or why there are
+    none.
 
-    Raises ChildFault when the recorder cannot do its work, AuthoringError for inputs of a kind that no plan knows.
+    Raises ChildFault when the recorder cannot do its work, AuthoringError for inputs of a kind that no plan
+    knows.
     """
     answer = child.call(request_for(source, calls, gpu), limits)
     if isinstance(answer, Death):
@@ -105,7 +108,9 @@ def _describe(name: str, value: Any) -> dict[str, Any]:
 
 
 def failure_of(death: Death, limits: Limits) -> Failure:
-    """What to tell a student whose host code ended its process. The fault is the student's: the child was READY."""
+    """What to tell a student whose host code ended its process. The fault is the student's: the child was
+    READY.
+    """
     said = f"; it had printed: {death.printed[-300:]}" if death.printed.strip() else ""
     found = f"{death.detail}{said}"
     if death.kind == "time-out":
@@ -191,10 +196,8 @@ def _disagreement(plan: LaunchPlan, call: Call) -> str:
     return f"the plan uses numbers {sorted(strange)} that the call does not have" if strange else ""
 
 
-def _nbytes(value: Any) -> int:
-    if isinstance(value, np.ndarray):
-        return value.nbytes
-    return int(np.prod(value.shape, dtype=np.int64)) * np.dtype(value.dtype).itemsize
+def _nbytes(value: np.ndarray[Any, Any] | Output) -> int:
+    return math.prod(value.shape) * np.dtype(value.dtype).itemsize
 
 
 def _data_names(plan: LaunchPlan) -> set[str]:
