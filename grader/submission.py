@@ -98,9 +98,7 @@ def _read(path: Path) -> bytes | Failure:
     except FileNotFoundError:
         found = _similar(path.parent)
         advice = f"Put your work into {KERNELS}, spelled like this, directly in the folder."
-        return Failure(
-            "no-kernels-file", f"There is no {KERNELS}.", expected, found, str(path.parent), advice
-        )
+        return Failure("no-kernels-file", f"There is no {KERNELS}.", expected, found, str(path.parent), advice)
     except OSError as error:
         reason = error.strerror or str(error)
         return Failure("unreadable", f"{KERNELS} cannot be read.", expected, reason, where)

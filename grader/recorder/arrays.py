@@ -24,7 +24,7 @@ _STRUCTURE = frozenset(
     ("new", "init", "init_subclass", "class_getitem", "repr", "str", "format", "hash", "sizeof", "getattribute"),
 ) | {"reduce", "reduce_ex", "getnewargs", "setstate", "copy", "deepcopy", "len", "iter", "getitem", "setitem"}
 # All that Python and NumPy can ask of numbers and arrays otherwise: arithmetic, comparison, conversion.
-_READING_METHODS = frozenset(
+READING_METHODS = frozenset(
     name
     for kind in (np.ndarray, float, int)
     for name, value in vars(kind).items()
@@ -61,6 +61,28 @@ class Contentless:
         )
 
 
+_OPERATORS = {
+    **{"add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**", "matmul": "@"},
+    **{"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "and": "&", "or": "|", "xor": "^"},
+    **{"lshift": "<<", "rshift": ">>", "contains": "in", "neg": "-", "pos": "+", "invert": "~"},
+}
+
+
+def _in_words(method: str) -> str:
+    """What somebody wrote who made Python call a special method."""
+    name = method.strip("_")
+    operator = _OPERATORS.get(name) or _OPERATORS.get(name[1:] if name[:1] in "ri" else "")
+    if operator:
+        return f"the operator {operator}"
+    if name == "bool":
+        return "as a condition"
+    if name == "index":
+        return "as a size or an index"
+    if name.startswith(("array", "dlpack", "cuda_array")):
+        return "as an array of NumPy or another library"
+    return f"{name}()"
+
+
 def _reader(name: str) -> Any:
     def method(self: Contentless, *_: Any, **__: Any) -> NoReturn:
         self._refuse_reading(name)
@@ -68,10 +90,10 @@ def _reader(name: str) -> Any:
     return method
 
 
-for _name in _READING_METHODS:
-    setattr(Contentless, _name, _reader(_name))
+for _name in READING_METHODS:
+    setattr(Contentless, _name, _reader(_in_words(_name)))
 for _name in _READING_PROPERTIES:
-    setattr(Contentless, _name, property(_reader(_name)))
+    setattr(Contentless, _name, property(_reader(_in_words(_name))))
 
 
 class DataScalar(Contentless):

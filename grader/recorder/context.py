@@ -33,6 +33,7 @@ class Context:
         self.gpu = gpu
         self.recording = Recording(mistakes, call=0)
         self.capture = Capture(self)
+        self.launches_at_import = 0
         self._streams = 0
 
     # ---------------------------------------------------------------- small services

@@ -112,7 +112,7 @@ class Mistakes:
             return Failure("recursion", f"Calls nested too deeply {when}.", where=where, found=found, advice=advice)
         if isinstance(error, ImportError):
             advice = "Only numba, numpy and Python's own modules are needed."
-            return Failure("import-error", f"An import failed {when}.", where=where, found=found, advice=advice)
+            return Failure("import-error", "An import failed.", where=where, found=found, advice=advice)
         return Failure("exception", f"kernels.py raised an exception {when}.", where=where, found=found)
 
     def of_syntax(self, error: Exception) -> Failure:
@@ -120,7 +120,9 @@ class Mistakes:
         if isinstance(error, SyntaxError):
             where = str(self._text.place(error.lineno or 0)) if error.lineno else ""
             return Failure("syntax-error", "kernels.py is not valid Python.", found=error.msg, where=where)
-        return Failure("syntax-error", "Python cannot compile kernels.py.", found=message_of(error))
+        return Failure(
+            "syntax-error", "Python cannot compile kernels.py.", found=message_of(error) or "too deeply nested"
+        )
 
     def _places(self, traceback: TracebackType | None) -> Iterator[Place]:
         while traceback is not None:

@@ -17,11 +17,19 @@ from typing import Any
 
 import numba
 
+from grader.recorder.arrays import READING_METHODS
 from grader.recorder.mistakes import Mistakes
 
 ROOT = "numba.cuda"
 # Parts of numba.cuda that kernels use and that importing numba.cuda alone need not load.
 KERNEL_MODULES = ("libdevice", "random", "cg", "fp16", "bf16", "extending", "types")
+
+_RANDOM = "Compute random numbers in the kernel, from the thread's index and a seed."
+# What looks like a name for kernels, but is a host function that allocates or launches by itself.
+_HOST_ONLY = {
+    f"{ROOT}.random.create_xoroshiro128p_states": _RANDOM,
+    f"{ROOT}.random.init_xoroshiro128p_states": _RANDOM,
+}
 
 
 class Provided:
@@ -41,15 +49,24 @@ class Provided:
 
     def __call__(self, *_: Any, **__: Any) -> Any:
         """Refused: this is host code."""
+        if self.path in _HOST_ONLY:
+            self._mistakes.refuse(
+                "unsupported", f"{self.path} is not available to submissions.", advice=_HOST_ONLY[self.path]
+            )
         self._mistakes.refuse(
             "kernel-only",
-            f"{self.path} is called outside of a kernel.",
+            f"{self.path} is used outside of a kernel.",
             expected=f"{self.path} in the body of a function with @cuda.jit",
-            advice="Move the call into a kernel, or add the missing @cuda.jit.",
+            advice="Move it into a kernel, or add the missing @cuda.jit.",
         )
 
     def __repr__(self) -> str:
         return f"<{self.path}, for kernels>"
+
+
+# Arithmetic with a name for kernels is as much a mistake as a call; comparison and hashing stay Python's own.
+for _name in READING_METHODS - {"__eq__", "__ne__", "__bool__"}:
+    setattr(Provided, _name, Provided.__call__)
 
 
 class ProvidedModule(ModuleType):

@@ -48,7 +48,7 @@ def _record(source: bytes, calls: list[dict[str, Any]], gpu: GpuModel) -> list[L
     mistakes = Mistakes(text)
     try:
         code = text.compile()
-    except (SyntaxError, ValueError, RecursionError, OverflowError) as error:
+    except (SyntaxError, ValueError, RecursionError, OverflowError, MemoryError) as error:
         return mistakes.of_syntax(error)
     context = Context(text, mistakes, gpu)
     install(context)
@@ -59,6 +59,7 @@ def _record(source: bytes, calls: list[dict[str, Any]], gpu: GpuModel) -> list[L
     if isinstance(failure, Failure):
         return failure
     imported = context.recording
+    context.launches_at_import = imported.launches
     plans: list[LaunchPlan] = []
     for number, call in enumerate(calls, 1):
         context.recording = imported.following(number, call["entry"])
@@ -91,7 +92,7 @@ def _guarded(mistakes: Mistakes, when: str, action: Any) -> Any:
 def _record_call(module: ModuleType, call: dict[str, Any], context: Context) -> LaunchPlan | Failure:
     entry, recording, mistakes = call["entry"], context.recording, context.mistakes
     arguments = {spec["name"]: _argument(spec, context) for spec in call["arguments"]}
-    function = _entry_point(module, entry, list(arguments))
+    function = _entry_point(module, entry, list(arguments), context.text)
     if isinstance(function, Failure):
         return function
     result = _guarded(mistakes, f"when {entry} was called", lambda: function(*arguments.values()))
@@ -99,7 +100,7 @@ def _record_call(module: ModuleType, call: dict[str, Any], context: Context) -> 
         return result
     outputs = [arguments[spec["name"]] for spec in call["arguments"] if spec["kind"] == "output"]
     names = " and ".join(spec["name"] for spec in call["arguments"] if spec["kind"] == "output")
-    if not recording.launches and any(output.size for output in outputs):
+    if recording.launches == context.launches_at_import and any(output.size for output in outputs):
         if result is not None:
             what = f"{entry} returned a value of type {type(result).__name__} and launched no kernel."
             advice = f"Launch a kernel that writes into {names}; what {entry} returns is not looked at."
@@ -127,16 +128,22 @@ def _argument(spec: dict[str, Any], context: Context) -> Any:
     return DeviceArray(context, memory, geometry, dtype)
 
 
-def _entry_point(module: ModuleType, entry: str, names: list[str]) -> Any:
+def _is_own(value: Any, text: KernelsText) -> bool:
+    """Whether a global of kernels.py is a function or kernel that it defines."""
+    function = value.py_func if isinstance(value, Kernel) else value
+    return isinstance(function, FunctionType) and text.index_of(function.__code__) is not None
+
+
+def _entry_point(module: ModuleType, entry: str, names: list[str], text: KernelsText) -> Any:
     """The host function to call, or the Failure that there is none that takes these arguments."""
     wanted = f"def {entry}({', '.join(names)})"
     if entry not in vars(module):
-        found = [name for name, value in vars(module).items() if isinstance(value, (FunctionType, Kernel))]
+        own = [name for name, value in vars(module).items() if _is_own(value, text)]
         return Failure(
             "no-entry-point",
             f"kernels.py has no function {entry}.",
             wanted,
-            f"functions {', '.join(found[:20])}" if found else "no functions at all",
+            f"functions {', '.join(own[:20])}" if own else "no functions at all",
             advice=f"Don't rename {entry}: the checks call it by this name.",
         )
     function = vars(module)[entry]
@@ -149,7 +156,8 @@ def _entry_point(module: ModuleType, entry: str, names: list[str]) -> Any:
             advice=f"Give the kernel another name, and launch it in {entry}: kernel[blocks, threads](…).",
         )
     if not callable(function):
-        return Failure("no-entry-point", f"{entry} cannot be called.", wanted, f"{entry} = {type(function).__name__}")
+        found = f"{entry} is of type {type(function).__name__}"
+        return Failure("no-entry-point", f"{entry} cannot be called.", wanted, found)
     try:
         signature = inspect.signature(function)
         signature.bind(*names)

@@ -7,10 +7,14 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import sys
 from collections.abc import Iterator
 from types import ModuleType
 from typing import Any, NoReturn
 
+import numba
+import numba.core.extending
+import numba.extending
 import numpy as np
 
 from grader.recorder import geometry as geo
@@ -67,6 +71,28 @@ def install(context: Context) -> None:
     """Put the stand-in in the place of ``numba.cuda``, which has to be imported already."""
     real = names.load_real()
     names.replace(real, StandIn(context, real[names.ROOT]), context.mistakes)
+    _refuse_extensions(context)
+
+
+def _refuse_extensions(context: Context) -> None:
+    """Refuse what teaches Numba new functions or types, where kernels.py itself asks for it.
+
+    The runner never executes kernels.py, so it could not know them; Numba's own modules keep the originals.
+    """
+    for name in ("overload", "overload_method", "overload_attribute", "intrinsic"):
+        original = getattr(numba.extending, name)
+        for module in (numba.extending, numba.core.extending):
+            setattr(module, name, _unless_from_student(context, name, original))
+
+
+def _unless_from_student(context: Context, name: str, original: Any) -> Any:
+    @functools.wraps(original)
+    def guarded(*arguments: Any, **named: Any) -> Any:
+        if context.text.index_of(sys._getframe(1).f_code) is not None:
+            context.unsupported(f"numba.extending.{name}", "Write a device function: @cuda.jit(device=True).")
+        return original(*arguments, **named)
+
+    return guarded
 
 
 def _host_names(context: Context) -> dict[str, Any]:

@@ -55,7 +55,8 @@ class Death:
     """A job's end without an answer. Whose fault it is, is for the caller to say.
 
     "time-out": over its CPU limit, or over its wall time and busy for most of its CPU time. "stalled": over
-    its wall time, but idle, by itself or for want of a free core. "protocol": what it sent is no reply.
+    its wall time, but idle, by itself or for want of a free core (``starved_seconds`` of it, where the system
+    says so: Linux). "protocol": what it sent is no reply.
     """
 
     kind: DeathKind
@@ -63,6 +64,7 @@ class Death:
     printed: str
     cpu_seconds: float
     wall_seconds: float
+    starved_seconds: float = 0.0
 
 
 class ZygoteLost(Exception):
@@ -84,9 +86,7 @@ class _Stage(Enum):
 class Exchange:
     """The conversation with one job. Make one per job, call ``run`` once."""
 
-    def __init__(
-        self, control: socket.socket, request: Message, limits: Limits, fds: tuple[int, int, int]
-    ) -> None:
+    def __init__(self, control: socket.socket, request: Message, limits: Limits, fds: tuple[int, int, int]) -> None:
         self._control = control
         self._limits = limits
         self._request_fd, self._reply_fd, self._print_fd = fds
@@ -297,7 +297,8 @@ class Exchange:
         return self._death("exit", _describe(code), cpu)
 
     def _death(self, kind: DeathKind, detail: str, cpu: float) -> Death:
-        return Death(kind, detail, self._text(), cpu, self._finished - self._began)
+        starved = float(self._ended["starved_seconds"]) if self._ended else 0.0
+        return Death(kind, detail, self._text(), cpu, self._finished - self._began, starved)
 
     def _text(self) -> str:
         return self._printed.decode(errors="replace")

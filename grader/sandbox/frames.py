@@ -136,9 +136,7 @@ class FrameReader:
         if magic != MAGIC:
             raise FrameError(f"a message starts with {magic!r} and not with {MAGIC!r}")
         if not 0 < envelope <= MAX_ENVELOPE_BYTES or envelope + self._body > self._limit:
-            raise FrameError(
-                f"a message announces {envelope} + {self._body} bytes; at most {self._limit} may come"
-            )
+            raise FrameError(f"a message announces {envelope} + {self._body} bytes; at most {self._limit} may come")
         self._stage = "envelope"
         self._parts.append(memoryview(bytearray(envelope)))
 

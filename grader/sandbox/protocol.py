@@ -58,9 +58,7 @@ def serve(handle: Handler, warm_up: Callable[[], None]) -> None:
     home = Path(sys.argv[2]) if len(sys.argv) > 2 else None
     control.set_inheritable(False)
     for root in filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep)):
-        site.addsitedir(
-            root
-        )  # a package from `pip install --target` may bring a .pth file, as numba-cuda does
+        site.addsitedir(root)  # a package from `pip install --target` may bring a .pth file, as numba-cuda does
     warm_up()
     zygote = _Zygote(control, handle)
     try:
@@ -80,6 +78,7 @@ class _Zygote:
         self._control = control
         self._handle = handle
         self._jobs: set[int] = set()  # not reaped yet, so their numbers are theirs
+        self._starved: dict[int, float] = {}
         self._pending = b""
         self._fds: list[int] = []
         self._wake, self._waker = socket.socketpair()
@@ -121,6 +120,7 @@ class _Zygote:
             order = json.loads(line)
             if "kill" in order:
                 if order["kill"] in self._jobs:
+                    self._starved[order["kill"]] = _starved_seconds(order["kill"])
                     _kill_group(order["kill"])
             else:
                 self._start(order)
@@ -153,7 +153,9 @@ class _Zygote:
         _kill_group(pid)
         _, status, usage = os.wait4(pid, 0)
         self._jobs.discard(pid)
-        self._say({"ended": pid, "status": status, "cpu_seconds": usage.ru_utime + usage.ru_stime})
+        cpu = usage.ru_utime + usage.ru_stime
+        starved = self._starved.pop(pid, 0.0)
+        self._say({"ended": pid, "status": status, "cpu_seconds": cpu, "starved_seconds": starved})
 
     def _become_job(self, order: dict[str, Any], fds: list[int]) -> None:
         """In the forked process: never returns."""
@@ -163,7 +165,8 @@ class _Zygote:
             signal.set_wakeup_fd(-1)
             for number in (signal.SIGCHLD, signal.SIGINT):
                 signal.signal(number, signal.SIG_DFL)
-            self._selector.close()
+            with contextlib.suppress(OSError):  # macOS: a kqueue does not pass through a fork
+                self._selector.close()
             for end in (self._control, self._wake, self._waker):
                 end.close()
             request, reply = _take_over(fds)
@@ -208,6 +211,15 @@ def _take_over(fds: list[int]) -> tuple[int, int]:
     sys.stdout = sys.__stdout__ = out  # type: ignore[misc]
     sys.stderr = sys.__stderr__ = err  # type: ignore[misc]
     return request, reply
+
+
+def _starved_seconds(pid: int) -> float:
+    """How long a process was ready to run but had no core, as Linux counts it; 0 where the system does not say."""
+    try:
+        _, waited_ns, _ = Path(f"/proc/{pid}/schedstat").read_text(encoding="ascii").split()
+        return int(waited_ns) / 1e9
+    except (OSError, ValueError):
+        return 0.0
 
 
 def _kill_group(pid: int) -> None:

@@ -17,7 +17,7 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field, TypeAdapter, ValidationError
 
-from grader.errors import AuthoringError
+from grader.errors import AuthoringError, ChildFault
 from grader.gpu_models import GpuModel
 from grader.plan import (
     Argument,
@@ -35,6 +35,8 @@ from grader.sandbox.protocol import Message
 
 # What a failure's field may hold: a paragraph.
 MAX_FIELD = 4000
+# A job that stalled and was kept from running for this share of its time stalled through the machine.
+STARVED_SHARE = 0.25
 _FIELD = Annotated[str, Field(max_length=MAX_FIELD)]
 _PROBLEM = TypeAdapter(dict[Annotated[str, Field(max_length=20)], _FIELD])
 
@@ -53,11 +55,13 @@ def record(
     """The launch plans of ``calls``, made in one process that executes kernels.py once; or why there are
     none.
 
-    Raises ChildFault when the recorder cannot do its work, AuthoringError for inputs of a kind that no plan
+    Raises ChildFault when the recorder cannot do its work or gets no core to do it on, AuthoringError for inputs of a kind that no plan
     knows.
     """
     answer = child.call(request_for(source, calls, gpu), limits)
     if isinstance(answer, Death):
+        if answer.kind == "stalled" and answer.starved_seconds > STARVED_SHARE * answer.wall_seconds:
+            raise ChildFault(f"the machine was too busy to run kernels.py: {answer.detail}")
         return failure_of(answer, limits)
     header = answer.message.header
     if set(header) == {"problem"}:
@@ -102,9 +106,7 @@ def _describe(name: str, value: Any) -> dict[str, Any]:
         return {"name": name, "kind": "data", "dtype": value.dtype.str}
     if isinstance(value, (bool, int)):
         return {"name": name, "kind": "configuration", "value": value}
-    raise AuthoringError(
-        f"the input {name!r} is a {type(value).__name__}; make it a NumPy array or scalar, or an int"
-    )
+    raise AuthoringError(f"the input {name!r} is a {type(value).__name__}; make it a NumPy array or scalar, or an int")
 
 
 def failure_of(death: Death, limits: Limits) -> Failure:
@@ -133,15 +135,13 @@ def failure_of(death: Death, limits: Limits) -> Failure:
         return Failure(
             "memory",
             "The host code of kernels.py needs too much memory.",
-            f"at most {limits.memory_bytes or 0:,} bytes of host memory",
+            f"at most {limits.memory_bytes:,} bytes of host memory" if limits.memory_bytes else "",
             found,
             advice="Arrays of the problem's size belong into device memory: cuda.device_array.",
         )
     if death.kind == "signal":
         advice = "Python crashes like this in calls of C code (ctypes) or without memory."
-        return Failure(
-            "crash", "The host code of kernels.py crashed its process.", found=found, advice=advice
-        )
+        return Failure("crash", "The host code of kernels.py crashed its process.", found=found, advice=advice)
     if death.kind == "exit":
         advice = "Remove os._exit and whatever else ends the process."
         return Failure("exit", "The host code of kernels.py ended its process.", found=found, advice=advice)
