@@ -97,13 +97,11 @@ def judge_submission(
     if run.problem:
         raise AuthoringError(run.problem.strip())
     results = session.results.get(folder.path, [])
-    if not run.collected:
+    if code == pytest.ExitCode.NO_TESTS_COLLECTED:
         raise AuthoringError(f"{folder.path}: expected checks, found none")
     if len(results) != run.collected or code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
-        output = printed.getvalue()[-MAX_AUTHOR_OUTPUT:]
-        raise Fault(
-            f"{len(results)} of {run.collected} checks of {folder.path} have a result: {output.strip()}"
-        )
+        output = printed.getvalue()[-MAX_AUTHOR_OUTPUT:].strip()
+        raise Fault(f"{len(results)} of {run.collected} checks of {folder.path} have a result: {output}")
     return session.verdicts()[0]
 
 

@@ -51,9 +51,7 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
         dest="warpgrade_device",
         help="where kernels run; auto (the default) is a GPU if there is one, else the simulator",
     )
-    group.addoption(
-        "--seed", type=int, dest="warpgrade_seed", help="seed of the inputs (default: a new secret one)"
-    )
+    group.addoption("--seed", type=int, dest="warpgrade_seed", help="seed of the inputs (default: a new secret one)")
     group.addoption("--verdict", metavar="FILE", dest="warpgrade_verdict", help="write the verdicts as JSON")
 
 
@@ -65,15 +63,14 @@ def _paths(args: Iterable[str], start: Path) -> list[Path]:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Register the marker; fix the seed here, so that pytest-xdist's workers share it."""
-    config.addinivalue_line(
-        "markers", "part(name, weight=1.0): the part of course.yml whose points a check shares"
-    )
+    config.addinivalue_line("markers", "part(name, weight=1.0): the part of course.yml whose points a check shares")
     if getattr(config.option, "warpgrade_seed", 0) is None:
         config.option.warpgrade_seed = secrets.randbits(63)
     if hasattr(config.option, "warpgrade_device"):
         config.pluginmanager.register(Results(config), "warpgrade-results")
-        if any(_check_folders(config)) and "s" not in config.option.reportchars:
-            config.option.reportchars += "s"  # "not measured: no GPU" must not go unseen
+        shown = getattr(config.option, "reportchars", "s")  # absent where pytest runs without its terminal
+        if "s" not in shown and any(_check_folders(config)):
+            config.option.reportchars = shown + "s"  # "not measured: no GPU" must not go unseen
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -133,9 +130,7 @@ def _check_folders(config: pytest.Config) -> Iterator[Path]:
 
 def _short(path: Path, start: Path) -> str:
     resolved = path.resolve()
-    return (
-        str(resolved.relative_to(start.resolve())) if resolved.is_relative_to(start.resolve()) else str(path)
-    )
+    return str(resolved.relative_to(start.resolve())) if resolved.is_relative_to(start.resolve()) else str(path)
 
 
 # ------------------------------------------------------------------ collecting
@@ -178,9 +173,7 @@ class CheckModule(pytest.Module):
         ]
         tests = [f for m in modules for name, f in vars(m).items() if name.startswith("test")]
         marks = [m for o in [*modules, *tests] for m in _marks(o) if m.name == "part" and m.args]
-        missing = [
-            part for part, points in parts.items() if points and part not in {m.args[0] for m in marks}
-        ]
+        missing = [part for part, points in parts.items() if points and part not in {m.args[0] for m in marks}]
         if missing:
             course = session_of(self.config).folder(self.path.parent).course.file
             raise self.CollectError(
@@ -199,9 +192,7 @@ def _prepare(check: pytest.Function, parts: Iterable[str], session: CheckSession
 
     part, _ = part_of(check)
     if part not in parts:
-        raise ValueError(
-            f"{check.path}: {check.name}: unknown part {part!r}; course.yml has {', '.join(parts)}"
-        )
+        raise ValueError(f"{check.path}: {check.name}: unknown part {part!r}; course.yml has {', '.join(parts)}")
     # A warning inside problem.py is no failure of a submission, whatever the surrounding project says.
     check.add_marker(pytest.mark.filterwarnings("default"), append=False)
     if check.config.pluginmanager.hasplugin("timeout"):

@@ -75,9 +75,7 @@ def leaks(source: Path, files: Mapping[str, str]) -> Iterator[str]:
     hidden = source / HIDDEN_FILE
     secrets = {name: f"hidden check of {hidden}:{line}" for name, line in _functions(hidden)}
     wrong = source / WRONG_FOLDER
-    secrets |= {
-        path.stem: f"name of the mutant {path}" for path in sorted(wrong.glob("*.py")) if "_" in path.stem
-    }
+    secrets |= {path.stem: f"name of the mutant {path}" for path in sorted(wrong.glob("*.py")) if "_" in path.stem}
     kernels = source / KERNELS_FILE
     solution = {squeezed(line): number for number, line in telling_lines(_read(kernels), str(kernels))}
     for file, text in files.items():
@@ -109,9 +107,7 @@ def release(course: Course, name: str) -> Released:
     target = course.file.parent / ASSIGNMENTS / name
     for hidden in HIDDEN:
         if (target / hidden).exists():
-            raise ReleaseError(
-                f"{target / hidden}: must not lie in a released folder; remove it, then release again"
-            )
+            raise ReleaseError(f"{target / hidden}: must not lie in a released folder; remove it, then release again")
     kernels = _state_of_kernels(target, files[KERNELS_FILE])
     if kernels == "kept":
         files[KERNELS_FILE] = _read(target / KERNELS_FILE)

@@ -101,9 +101,7 @@ def _needless(tree: ast.Module, passes: set[int]) -> set[int]:
             if not isinstance(body, list) or isinstance(node, ast.Module):
                 continue
             ours = [s.lineno for s in body if isinstance(s, ast.Pass) and s.lineno in passes]
-            others = [
-                s for s in body if not (isinstance(s, ast.Pass) and s.lineno in passes) and not _is_doc(s)
-            ]
+            others = [s for s in body if not (isinstance(s, ast.Pass) and s.lineno in passes) and not _is_doc(s)]
             needless |= set(ours if others else ours[1:])
     return needless
 

@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from grader.records import PARTS, CheckResult, PartScore, State, Verdict
-from grader.reports.text import check_lines, one_line
+from grader.reports.text import check_lines, one_line, wrapped
 from grader.reports.view import for_student
 
 PASSED, FAILED, OPEN = "✓", "✗", "–"
@@ -28,8 +28,8 @@ def student_report(verdict: Verdict, *, width: int = 80, colour: bool = False) -
     for score in verdict.parts:
         checks = [check for check in verdict.checks if check.part == score.part]
         parts.append(Text(f"{score.part}: {_points(score)}", style="bold"))
-        for check in _grouped(checks):
-            parts += _check(check, width)
+        for cases in _by_function(checks):
+            parts += (Text(line, style=style) for line, style in _function(cases, width))
         if not checks:
             parts.append(Text("  no check here"))
         parts.append(Text(""))
@@ -63,27 +63,47 @@ def class_table(verdicts: Sequence[Verdict], *, width: int = 80, colour: bool = 
     return _render([table], width, colour)
 
 
-def _check(check: CheckResult, width: int) -> Iterable[Text]:
-    mark, style = {True: (PASSED, "green"), False: (FAILED, "red"), None: (OPEN, "yellow")}[check.passed]
-    name = "hidden check" if check.hidden else one_line(check.name)
-    yield Text.assemble("  ", (f"{mark} {name}", style), f"  {one_line(check.sentence)}")
-    if check.state is not State.JUDGED:
-        yield Text(f"      {check.state.value}: {one_line(check.reason)}")
-    elif not check.hidden:
-        yield from (Text(f"      {line}") for line in check_lines(check, width - 6))
+def plain_table(rows: Sequence[Sequence[str]], *, width: int = 80, colour: bool = False) -> str:
+    """Rows of text in columns; the last column wraps."""
+    table = Table(box=None, pad_edge=False, show_edge=False, show_header=False)
+    for _ in rows[0][:-1] if rows else ():
+        table.add_column(no_wrap=True)
+    table.add_column(ratio=1, overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(one_line(cell)) for cell in row))
+    return _render([table], width, colour)
 
 
-def _grouped(checks: Sequence[CheckResult]) -> list[CheckResult]:
-    """Hidden checks of one sentence and one outcome become a single row: their number is hidden, too."""
-    seen: set[tuple[str, bool | None, str]] = set()
-    shown = []
+def _by_function(checks: Sequence[CheckResult]) -> list[list[CheckResult]]:
+    """The cases of each check function together; hidden ones, which have no name here, by their sentence."""
+    groups: dict[tuple[str, str], list[CheckResult]] = {}
     for check in checks:
-        key = (check.sentence, check.passed, check.state.value)
-        if not check.hidden or key not in seen:
-            shown.append(check)
-        if check.hidden:
-            seen.add(key)
-    return shown
+        name = "" if check.hidden else check.name.split("[")[0]
+        groups.setdefault((name, check.sentence), []).append(check)
+    return list(groups.values())
+
+
+def _function(cases: Sequence[CheckResult], width: int) -> Iterable[tuple[str, str]]:
+    """Lines with their style: mark and name, the promise, the first case that tells something."""
+    first = cases[0]
+    failed = [case for case in cases if case.passed is False]
+    not_passed = failed or [case for case in cases if case.passed is None]
+    mark, style = (FAILED, "red") if failed else (OPEN, "yellow") if not_passed else (PASSED, "green")
+    name = "hidden check" if first.hidden else one_line(first.name.split("[")[0])
+    # How many cases a hidden check has is hidden, too.
+    count = f": {len(cases) - len(not_passed)} of {len(cases)} cases passed" if not_passed and len(cases) > 1 else ""
+    yield f"  {mark} {name}{'' if first.hidden else count}", style
+    yield from ((line, "") for line in wrapped(first.sentence, width, " " * 4, " " * 4))
+    telling = not_passed[0] if not_passed else next((case for case in cases if case.findings), first)
+    if telling.state is not State.JUDGED:
+        reason = f"{telling.state.value}: {one_line(telling.reason)}"
+        yield from ((line, "") for line in wrapped(reason, width, " " * 6, " " * 6))
+    elif not first.hidden:
+        yield from ((f"      {line}".rstrip(), "") for line in check_lines(telling, width - 6))
+    others = [case.name.removeprefix(name) for case in not_passed[1:]]
+    if others and not first.hidden:
+        also = f"also {'failed' if failed else 'open'}: {', '.join(others)}"
+        yield from ((line, "") for line in wrapped(also, width, " " * 6, " " * 6))
 
 
 def _points(score: PartScore) -> str:
@@ -103,9 +123,7 @@ def _total(verdict: Verdict) -> str:
     if verdict.total is not None:
         return f"{verdict.total:g} of {verdict.points:g} points"
     earned = sum(score.earned for score in verdict.parts)
-    return (
-        f"open; so far {earned:g} of the {verdict.points_judged:g} points judged, {verdict.points:g} in all"
-    )
+    return f"open; so far {earned:g} of the {verdict.points_judged:g} points judged, {verdict.points:g} in all"
 
 
 def _render(parts: Iterable[RenderableType], width: int, colour: bool) -> str:

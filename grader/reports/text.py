@@ -49,7 +49,7 @@ def one_line(text: str, limit: int = MAX_TEXT) -> str:
 
 def failure_lines(failure: Failure, width: int) -> list[str]:
     """A failure as a block: what, then expected, found, where and try with hanging indents."""
-    lines = _wrapped(failure.what, width, "", "")
+    lines = wrapped(failure.what, width, "", "")
     rows = (
         ("expected", failure.expected),
         ("found", failure.found),
@@ -58,7 +58,7 @@ def failure_lines(failure: Failure, width: int) -> list[str]:
     )
     for label, text in rows:
         if text:
-            lines += _wrapped(text, width, f"  {label:<{LABEL_WIDTH}}", " " * (LABEL_WIDTH + 2))
+            lines += wrapped(text, width, f"  {label:<{LABEL_WIDTH}}", " " * (LABEL_WIDTH + 2))
     return lines
 
 
@@ -84,7 +84,8 @@ def check_lines(check: CheckResult, width: int) -> list[str]:
     return lines
 
 
-def _wrapped(text: str, width: int, first: str, later: str) -> list[str]:
+def wrapped(text: str, width: int, first: str, later: str) -> list[str]:
+    """``clean`` text in lines of at most ``width`` columns (40 at least), indented by ``first`` and ``later``."""
     lines: list[str] = []
     for line in clean(text).strip("\n").split("\n"):
         lines += textwrap.wrap(

@@ -1,0 +1,95 @@
+"""04 Fused attention: the checks that a student sees. `submission` stands for the kernels.py being judged."""
+
+import pytest
+
+
+@pytest.mark.part("correctness")
+@pytest.mark.parametrize(("rows", "cols"), [(1, 1), (3, 33), (33, 31), (5, 1023)])
+def test_softmax_is_right_for_any_shape(submission, rows, cols):
+    """Each row of out is the softmax of that row of x, for short rows and for rows longer than the block."""
+    submission.check("softmax", rows=rows, cols=cols)
+
+
+@pytest.mark.part("correctness")
+def test_softmax_of_huge_logits(submission):
+    """Logits of 10,000 and -10,000 in one row give finite results, and the right ones."""
+    submission.check("softmax", rows=5, cols=67, logits="huge")
+
+
+@pytest.mark.part("correctness")
+@pytest.mark.parametrize(("heads", "n", "d"), [(1, 1, 1), (2, 33, 16), (1, 47, 128)])
+def test_attention_is_right_for_any_shape(submission, heads, n, d):
+    """out is softmax(q k / sqrt(d)) v for every head, where every query sees all keys."""
+    submission.check("attention", heads=heads, n=n, d=d, causal=False)
+
+
+@pytest.mark.part("correctness")
+@pytest.mark.parametrize(("heads", "n", "d"), [(1, 31, 7), (2, 70, 64)])
+def test_attention_can_be_causal(submission, heads, n, d):
+    """With causal=True query i sees the keys 0 to i, itself included, and no other."""
+    submission.check("attention", heads=heads, n=n, d=d, causal=True)
+
+
+@pytest.mark.part("technique")
+def test_softmax_shares_each_row(submission):
+    """At least a warp works on each row, and x is read from global memory at most three times."""
+    rows, cols = 37, 517
+    run = submission.simulate("softmax", rows=rows, cols=cols)
+    # One thread per row makes 37 threads; a block per row or a warp per row makes 32 times as many or more.
+    run.require("threads", at_least=32 * rows, advice="let the threads of a warp or a block share a row")
+    # Maximum, sum and result are three walks over x; an online sum needs two, and a row kept in registers
+    # one. A kernel that leaves the exponentials in out for its third walk loads three and stores two. In the
+    # first walk, `if x[r, c] > largest: largest = x[r, c]` names an element twice, though it is loaded once.
+    run.require(
+        "global_loads_per_output",
+        at_most=4,
+        advice="find a row's maximum and sum once per block, not once per thread, and share them",
+    )
+    run.require("global_stores_per_output", at_most=2, advice="write a result once the row's sum is known")
+
+
+@pytest.mark.part("technique")
+def test_attention_shares_tiles_of_keys_and_values(submission):
+    """At least 16 queries share each tile of keys and values, which is read from global memory once."""
+    n = 96
+    run = submission.simulate("attention", heads=1, n=n, d=32, causal=False)
+    # With 16 queries per block, each element of k and v is loaded n / 16 times, and d * n of them make
+    # 2 n / 16 = 12 loads per output; q adds one, or n / 16 where a kernel fetches it again for each tile.
+    # A second and third walk over k, for the maximum and the sum, or no tiles at all, are far above.
+    run.require(
+        "global_loads_per_output",
+        at_most=3 * n / 16 + 2,
+        advice="walk over the keys once: fetch a tile of k and v into shared memory, and let all the block's "
+        "queries use it before the next one",
+    )
+    run.require(
+        "global_stores_per_output",
+        at_most=2,
+        advice="keep the unfinished sums in local variables, and write out once, after the last tile",
+    )
+
+
+@pytest.mark.part("technique")
+def test_attention_stores_no_scores(submission):
+    """No n x n array of scores or weights is kept in global memory."""
+    heads, n, d = 1, 160, 8
+    run = submission.simulate("attention", heads=heads, n=n, d=d, causal=True)
+    # Four arrays of out's size are plenty for kernels that split the keys and keep partial results. The
+    # scores would need 20 times out's size, or ten in float16.
+    run.require(
+        "scratch_bytes",
+        at_most=4 * (4 * heads * n * d),
+        advice="use the scores of a tile of keys at once; rescale what you have when a larger one turns up",
+    )
+
+
+@pytest.mark.part("speed")
+def test_softmax_speed(submission):
+    """softmax of 4096 rows of 4096 logits, against NumPy."""
+    submission.race("softmax", rows=4096, cols=4096)
+
+
+@pytest.mark.part("speed")
+def test_attention_speed(submission):
+    """attention with 2 heads, 4096 queries and keys, and d = 64, against NumPy."""
+    submission.race("attention", heads=2, n=4096, d=64, causal=False)

@@ -1,0 +1,298 @@
+"""The command ``grader``. Trusted process; the only module that knows typer, and the only one that exits.
+
+In: the command line. Out: text and an exit code: 0 fine, 1 something was not passed, 2 it could not be done. Every
+error is one sentence; ``--traceback`` shows more.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from grader import __version__
+from grader.errors import GraderError, UsageError
+
+if TYPE_CHECKING:
+    from grader.course import Course
+    from grader.records import Verdict
+
+app = typer.Typer(
+    help="Judge Numba CUDA kernels: is it right, does it use the technique, is it fast enough, and why not.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+Device = Literal["auto", "cuda", "simulated"]
+Number = Annotated[str, typer.Argument(metavar="NN", help="The assignment, say 03.")]
+Numbers = Annotated[list[str] | None, typer.Argument(metavar="[NN]...", help="Assignments; default: all.")]
+OnDevice = Annotated[Device, typer.Option(help="Where kernels run; auto is a GPU if there is one.")]
+Workers = Annotated[int, typer.Option(min=1, help="Worker processes; default: one per CPU core.")]
+CORES = os.cpu_count() or 1
+
+
+def main() -> None:
+    """Entry point of the command."""
+    if platform.system() == "Windows":
+        sys.exit("grader: native Windows is not supported; run it in WSL2 (https://learn.microsoft.com/windows/wsl)")
+    # An instructor's habits for other projects (-x, -k …) must not change what is judged.
+    os.environ.pop("PYTEST_ADDOPTS", None)
+    traceback = "--traceback" in sys.argv
+    try:
+        app(args=[argument for argument in sys.argv[1:] if argument != "--traceback"])
+    except (Exception, KeyboardInterrupt) as error:
+        if traceback:
+            raise
+        _fail(error)
+
+
+def _fail(error: BaseException) -> None:
+    """One sentence on stderr, exit code 2."""
+    from grader.reports.text import clean
+
+    if isinstance(error, GraderError):
+        sentence = str(error)
+    elif isinstance(error, KeyboardInterrupt):
+        sentence = "interrupted"
+    elif isinstance(error, OSError):
+        sentence = f"{error.filename or 'the system'}: {error.strerror or error}"
+    else:
+        sentence = f"{type(error).__name__}: {error} (a mistake in grader; --traceback shows where)"
+    typer.echo(f"grader: {clean(sentence)}", err=True)
+    sys.exit(2)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"warpgrade {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which.")] = False,
+    traceback: Annotated[bool, typer.Option("--traceback", help="Show where an error comes from.")] = False,
+) -> None:
+    pass
+
+
+def _course() -> Course:
+    from grader.course import FILE_NAME, find_course, load_course
+
+    path = find_course(Path.cwd())
+    if path is None:
+        raise UsageError(f"no {FILE_NAME} here or in a folder above; go to the course's folder or an assignment's")
+    return load_course(path)
+
+
+def _width() -> int:
+    return shutil.get_terminal_size().columns
+
+
+def _print(report: Callable[..., str], *arguments: object) -> None:
+    typer.echo(report(*arguments, width=_width(), colour=sys.stdout.isatty()), nl=False)
+
+
+def _solutions(course: Course, name: str) -> Path:
+    from grader.release import SOLUTIONS
+
+    folder = course.file.parent / SOLUTIONS / name
+    if not folder.is_dir():
+        raise UsageError(f"expected a folder {folder}, found none; this command needs the course's solutions")
+    return folder
+
+
+@contextmanager
+def _progress(title: str) -> Iterator[Callable[[int, int, Verdict], None]]:
+    """A progress bar on stderr; nothing where stderr is no terminal."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), disable=not sys.stderr.isatty(), transient=True) as bar:
+        task = bar.add_task(title, total=None)
+
+        def advance(done: int, of: int, verdict: Verdict) -> None:
+            bar.update(task, completed=done, total=of)
+
+        yield advance
+
+
+@app.command()
+def check(
+    assignment: Number,
+    folder: Annotated[Path | None, typer.Argument(metavar="[DIR]", help="Folder with kernels.py.")] = None,
+    device: OnDevice = "auto",
+    seed: Annotated[int | None, typer.Option(help="Seed of the inputs; default: a new secret one.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the student's verdict as JSON.")] = False,
+) -> None:
+    """Judge one kernels.py and print the student's report. Exit code 0 if nothing failed.
+
+    DIR is assignments/NN unless given. The checks come from solutions/NN where there is one (then the hidden ones
+    run, too, and show one sentence each), else from assignments/NN.
+    """
+    from grader.judging import judge_submission
+    from grader.records import State
+    from grader.release import ASSIGNMENTS, SOLUTIONS
+    from grader.reports.json import to_json
+    from grader.reports.terminal import student_report
+    from grader.reports.view import for_student
+
+    course = _course()
+    name = course.assignment(assignment).name
+    root = course.file.parent
+    places = [p for p in (root / SOLUTIONS / name, root / ASSIGNMENTS / name, root) if (p / "problem.py").is_file()]
+    if not places:
+        raise UsageError(f"expected {SOLUTIONS}/{name} or {ASSIGNMENTS}/{name} in {root}, found neither")
+    own = root / ASSIGNMENTS / name if (root / ASSIGNMENTS / name).exists() else root
+    verdict = judge_submission(places[0], folder if folder is not None else own, device=device, seed=seed)
+    if as_json:
+        typer.echo(to_json((for_student(verdict),)), nl=False)
+    else:
+        _print(student_report, verdict)
+    if any(c.passed is False or c.state is State.NOT_JUDGED for c in verdict.checks):
+        raise typer.Exit(1)
+
+
+@app.command()
+def grade(
+    assignment: Number,
+    submitted: Annotated[Path, typer.Option(help="Folder with <student>/NN/kernels.py.")] = Path("submitted"),
+    results: Annotated[Path, typer.Option(help="Where NN.json and NN.csv go.")] = Path("results"),
+    device: OnDevice = "auto",
+    workers: Workers = CORES,
+) -> None:
+    """Grade a class: all of submitted/*/NN. Prints a table, writes results/NN.json and results/NN.csv.
+
+    Exit code 1 if the grader failed to judge one; such a submission has no score, not zero.
+    """
+    from grader.classroom import Task, submissions
+    from grader.classroom import grade as grade_class
+    from grader.gradebook import write_results
+    from grader.judging import judge_task
+    from grader.reports.terminal import class_table
+
+    course = _course()
+    policy = course.assignment(assignment)
+    checks = _solutions(course, policy.name)
+    if course.grading.sandbox == "strict":
+        raise UsageError(f"{course.file} demands the sandbox level 'strict'; this version reaches 'limits'")
+    if not submitted.is_dir():
+        raise UsageError(f"expected a folder {submitted} with <student>/{policy.name}, found none")
+    handed_in, absent = submissions(submitted, policy.name)
+    if not handed_in:
+        raise UsageError(f"expected submissions {submitted}/<student>/{policy.name}, found none")
+    tasks = [Task(checks, folder, student, device) for student, folder in handed_in.items()]
+    with _progress(f"grading {policy.name}") as progress:
+        verdicts = grade_class(tasks, policy, judge_task, workers=min(workers, len(tasks)), progress=progress)
+    _print(class_table, verdicts)
+    if absent:
+        typer.echo(f"\nnothing handed in: {len(absent)} of {len(absent) + len(handed_in)} in {submitted}")
+    for file in write_results(results, policy.name, verdicts):
+        typer.echo(f"wrote {file}")
+    _exit_for_not_judged(verdicts)
+
+
+def _exit_for_not_judged(verdicts: Sequence[Verdict]) -> None:
+    from grader.records import State
+
+    lost = [v for v in verdicts if not v.checks or any(c.state is State.NOT_JUDGED for c in v.checks)]
+    if lost:
+        typer.echo(f"{len(lost)} of {len(verdicts)} were not fully judged; the table says why", err=True)
+        raise typer.Exit(1)
+
+
+@app.command()
+def release(
+    assignments: Numbers = None,
+    bundle: Annotated[bool, typer.Option(help="Also write a zip for students, without solutions.")] = False,
+) -> None:
+    """Make assignments/NN from solutions/NN. Refuses if anything hidden would be shown."""
+    from grader import release as releasing
+
+    course = _course()
+    for name in assignments or course.assignments:
+        done = releasing.release(course, name)
+        what = ", ".join(done.changed) or "nothing changed"
+        typer.echo(f"{done.folder}: {what}")
+        if done.kernels == "kept":
+            typer.echo(f"{done.folder}: kept kernels.py, which has been edited; remove it to get the new stub")
+    if bundle:
+        typer.echo(f"wrote {releasing.bundle(course)}")
+
+
+@app.command()
+def lint(assignments: Numbers = None, workers: Workers = CORES, device: OnDevice = "simulated") -> None:
+    """Is an assignment what it promises? Judges reference, stub, mutants; looks at the release."""
+    from grader.authoring import lint as lint_assignment
+    from grader.judging import judge_task
+    from grader.reports.terminal import plain_table
+
+    course = _course()
+    problems = 0
+    for name in assignments or course.assignments:
+        title = course.assignment(name).name
+        _solutions(course, title)
+        with _progress(f"lint {title}") as progress:
+            rows = lint_assignment(course, name, judge_task, workers=workers, device=device, progress=progress)
+        typer.echo(f"{title} {course.assignment(name).title}")
+        _print(plain_table, [(_MARKS[row.ok], row.what, row.note) for row in rows])
+        typer.echo("")
+        problems += sum(row.ok is False for row in rows)
+    if problems:
+        typer.echo(f"{problems} problem{'s' if problems != 1 else ''}")
+        raise typer.Exit(1)
+
+
+_MARKS: dict[bool | None, str] = {True: "ok", False: "PROBLEM", None: "open"}
+
+
+@app.command()
+def demo(
+    assignments: Annotated[list[str] | None, typer.Option("--assignment", help="Only this one; may repeat.")] = None,
+    workers: Workers = CORES,
+    device: OnDevice = "auto",
+    keep: Annotated[Path | None, typer.Option(help="Put the sample class here and keep it.")] = None,
+) -> None:
+    """Make a sample class with everything that goes wrong, grade it and print the table."""
+    from grader.demo import grade_samples, make_samples
+    from grader.judging import judge_task
+    from grader.reports.terminal import class_table
+
+    course = _course()
+    names = [course.assignment(name).name for name in assignments or course.assignments]
+    everyone: list[Verdict] = []
+    with tempfile.TemporaryDirectory(prefix="warpgrade-demo-") as temporary:
+        if keep is not None and keep.exists():
+            raise UsageError(f"{keep} exists; give a new folder")
+        samples = make_samples(course, keep or Path(temporary) / "course")
+        for name in names:
+            with _progress(f"grading {name}") as progress:
+                verdicts = grade_samples(samples, name, judge_task, workers=workers, device=device, progress=progress)
+            typer.echo(f"{name} {course.assignment(name).title}: {len(verdicts)} submissions")
+            _print(class_table, verdicts)
+            typer.echo("")
+            everyone += verdicts
+    _exit_for_not_judged(everyone)
+
+
+@app.command()
+def doctor() -> None:
+    """What this machine offers: Python, Numba, GPU, driver, sandbox; what is missing and how to get it."""
+    from grader.doctor import examine
+    from grader.reports.terminal import plain_table
+
+    rows = examine()
+    _print(plain_table, [(_MARKS[row.ok], row.what, row.note) for row in rows])
+    if any(row.ok is False for row in rows):
+        raise typer.Exit(1)

@@ -1,0 +1,109 @@
+"""``grader doctor``: what this machine offers, what is missing and how to get it. Trusted process.
+
+In: two children to ask. Out: rows of a table; nothing is changed.
+"""
+
+from __future__ import annotations
+
+import platform
+import shutil
+import sys
+import time
+from dataclasses import dataclass
+from importlib import metadata
+
+from packaging.version import InvalidVersion, Version
+
+from grader.errors import Fault
+from grader.judge import Children
+
+MINIMUM_PYTHON = (3, 11)
+# numba-cuda 0.30 cannot compile any kernel from this NumPy on.
+NUMPY_TOO_NEW_FOR_NUMBA_CUDA = Version("2.5")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing looked at. ``ok`` None: fine without it, but it would give more."""
+
+    what: str
+    ok: bool | None
+    note: str
+
+
+def examine() -> tuple[Finding, ...]:
+    """All findings, in the order in which they matter."""
+    return (*_python(), *_packages(), *_children())
+
+
+def _python() -> tuple[Finding, ...]:
+    version = platform.python_version()
+    fine = sys.version_info >= MINIMUM_PYTHON
+    wanted = ".".join(map(str, MINIMUM_PYTHON))
+    return (
+        Finding("Python", fine, version if fine else f"{version}: install Python {wanted} or newer"),
+        Finding("system", True, f"{platform.system()} {platform.machine()}"),
+    )
+
+
+def _version(distribution: str) -> Version | None:
+    try:
+        return Version(metadata.version(distribution))
+    except (metadata.PackageNotFoundError, InvalidVersion):
+        return None
+
+
+def _packages() -> tuple[Finding, ...]:
+    found = {name: _version(name) for name in ("numba", "numba-cuda", "numpy")}
+    rows = []
+    for name in ("numba", "numpy"):
+        version = found[name]
+        rows.append(Finding(name, version is not None, str(version or f"missing: pip install {name}")))
+    cuda, numpy = found["numba-cuda"], found["numpy"]
+    if cuda is not None:
+        rows.append(Finding("numba-cuda", True, str(cuda)))
+    elif platform.system() == "Linux":
+        rows.append(Finding("numba-cuda", None, "missing: Numba's built-in target is used; pip install numba-cuda"))
+    else:
+        rows.append(Finding("numba-cuda", None, "there is none for this system; Numba's built-in target is used"))
+    if cuda is not None and numpy is not None and numpy >= NUMPY_TOO_NEW_FOR_NUMBA_CUDA:
+        limit = NUMPY_TOO_NEW_FOR_NUMBA_CUDA
+        rows.append(Finding("numpy", False, f'numba-cuda cannot compile with it: pip install "numpy<{limit}"'))
+    return tuple(rows)
+
+
+def _children() -> tuple[Finding, ...]:
+    started = time.monotonic()
+    with Children() as children:
+        try:
+            gpu = children.gpu()
+        except Fault as fault:
+            return (Finding("runner", False, str(fault)), *_sandbox())
+    seconds = time.monotonic() - started
+    rows = [Finding("runner", True, f"starts, answers in {seconds:.1f} s")]
+    if gpu is not None:
+        name, driver = str(gpu["name"]), str(gpu["driver"])
+        rows += [Finding("GPU", True, name), Finding("driver", True, driver)]
+    elif shutil.which("nvidia-smi") is not None:
+        rows.append(
+            Finding(
+                "GPU",
+                None,
+                "nvidia-smi is here, but Numba finds no GPU it can use: install the toolkit's libraries that fit "
+                'the driver, pip install "warpgrade[cu12]" or "warpgrade[cu13]"',
+            )
+        )
+    else:
+        rows.append(Finding("GPU", None, "none: kernels run on the simulator, and speed is not measured"))
+    return (*rows, *_sandbox())
+
+
+def _sandbox() -> tuple[Finding, ...]:
+    return (
+        Finding(
+            "sandbox",
+            None,
+            "level 'limits': student code runs in processes of its own with limits on time, memory, files and "
+            "output, but can read your files and use the network; grade strangers' work on a machine without secrets",
+        ),
+    )
