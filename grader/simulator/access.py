@@ -20,9 +20,7 @@ from grader.simulator.numba_types import convert
 Bad = Any  # None: all lanes inside; else a bool per lane, or True for all of them
 
 
-def locate(
-    machine: Machine, array: ArrayRef, indices: tuple[Any, ...], place: Place, verb: str
-) -> tuple[Any, Bad]:
+def locate(machine: Machine, array: ArrayRef, indices: tuple[Any, ...], place: Place, verb: str) -> tuple[Any, Bad]:
     """Element numbers in the array's space for the active lanes, and which lanes are outside the array."""
     offset, bad = 0, None
     wrapped = []
@@ -136,13 +134,9 @@ def atomic(
     elements, bad = locate(machine, array, indices, place, "atomic operation on")
     machine.counters[array.space + "_atomics"] += machine.active
     memory = machine.spaces[array.space].view(array.dtype)
-    everyone = (
-        np.arange(machine.active) if bad is None else np.flatnonzero(~np.broadcast_to(bad, machine.active))
-    )
+    everyone = np.arange(machine.active) if bad is None else np.flatnonzero(~np.broadcast_to(bad, machine.active))
     where = np.broadcast_to(elements, machine.active)[everyone]
-    values = [
-        np.broadcast_to(convert(operand, array.dtype), machine.active)[everyone] for operand in operands
-    ]
+    values = [np.broadcast_to(convert(operand, array.dtype), machine.active)[everyone] for operand in operands]
     if direct is not None and not need_old:
         direct.at(memory, where, values[0])
         return None
@@ -193,14 +187,10 @@ def _slice(item: tuple[Any, ...], length: Any) -> tuple[Any, Any, Any]:
     _, start, stop, step = item
     step = 1 if step is None else step
     if not any(is_wide(part) for part in (start, stop, step, length)):
-        number = range(int(length))[
-            slice(*(None if part is None else int(part) for part in (start, stop, step)))
-        ]
+        number = range(int(length))[slice(*(None if part is None else int(part) for part in (start, stop, step)))]
         return number.start, len(number), number.step
     if is_wide(step) or int(step) <= 0:
-        raise NotSimulated(
-            "the simulator does not know slices with a step that is negative or differs by thread"
-        )
+        raise NotSimulated("the simulator does not know slices with a step that is negative or differs by thread")
     start = 0 if start is None else start
     stop = length if stop is None else stop
     start = np.clip(np.where(start < 0, start + length, start), 0, length)

@@ -120,7 +120,6 @@ def _math(body: Inlined, target: Any, expr: Any, key: Any, signature: Any) -> No
         raise body.unknown("round with a number of digits")
     if key in (max, min, pow):
         registers = tuple(
-            body.cast_register(r, t, signature.return_type)
-            for r, t in zip(registers, signature.args, strict=True)
+            body.cast_register(r, t, signature.return_type) for r, t in zip(registers, signature.args, strict=True)
         )
     body.compute(body.register(target.name), lambda *values: convert(operation(*values), result), registers)

@@ -71,9 +71,7 @@ def _grid(body: Inlined, target: Any, expr: Any, signature: Any) -> None:
         return convert(block, _INT64) * np.int64(extent) + thread
 
     def step(m: Machine, r: Registers) -> None:
-        r[register] = (
-            axis(m, 0) if dimensions == 1 else tuple(axis(m, number) for number in range(dimensions))
-        )
+        r[register] = axis(m, 0) if dimensions == 1 else tuple(axis(m, number) for number in range(dimensions))
 
     body.add(step, (), (register,))
 
@@ -89,6 +87,12 @@ def _shared_array(body: Inlined, target: Any, expr: Any, signature: Any) -> None
 @_on("local.array")
 def _local_array(body: Inlined, target: Any, expr: Any, signature: Any) -> None:
     _array(body, target, expr, signature, "local")
+
+
+@_on("const.array_like")
+def _const_array(body: Inlined, target: Any, expr: Any, signature: Any) -> None:
+    (array,) = expr.args
+    body.compute(body.register(target.name), lambda value: value, (body.register(array.name),))
 
 
 def _array(body: Inlined, target: Any, expr: Any, signature: Any, space: str) -> None:
@@ -235,9 +239,7 @@ def _vote_of_warp(name: str) -> Handler:
         predicate = body.cast_register(
             body.register(arguments["predicate"].name), body.type_of(arguments["predicate"]), types.boolean
         )
-        mask = body.cast_register(
-            body.register(arguments["mask"].name), body.type_of(arguments["mask"]), types.int64
-        )
+        mask = body.cast_register(body.register(arguments["mask"].name), body.type_of(arguments["mask"]), types.int64)
         dtype = dtype_of(signature.return_type)
 
         def step(m: Machine, r: Registers) -> None:
@@ -255,9 +257,7 @@ def _vote_of_warp(name: str) -> Handler:
                 "eq_sync": (ballot == everyone) | (ballot == 0),
                 "ballot_sync": ballot,
             }[name]
-            r[register] = (
-                convert(convert(result, np.dtype(np.uint32)), dtype) if dtype != np.bool_ else result != 0
-            )
+            r[register] = convert(convert(result, np.dtype(np.uint32)), dtype) if dtype != np.bool_ else result != 0
 
         body.add(step, (predicate, mask), (register,))
 
@@ -301,9 +301,7 @@ def _atomic(name: str) -> Handler:
 
     def handler(body: Inlined, target: Any, expr: Any, signature: Any) -> None:
         arguments = _arguments(expr, "ary", "idx", "val")
-        _emit_atomic(
-            body, target, signature, arguments["ary"], arguments["idx"], [arguments["val"]], combine, direct
-        )
+        _emit_atomic(body, target, signature, arguments["ary"], arguments["idx"], [arguments["val"]], combine, direct)
 
     return handler
 
@@ -326,9 +324,7 @@ def _emit_atomic(
         positions: tuple[int, ...] = (zero,)
     else:
         positions = tuple(r for r, _ in body.index_registers(index))
-    operands = tuple(
-        body.cast_register(body.register(v.name), body.type_of(v), array_type.dtype) for v in values
-    )
+    operands = tuple(body.cast_register(body.register(v.name), body.type_of(v), array_type.dtype) for v in values)
     used = body.is_used(target.name)
 
     def step(m: Machine, r: Registers) -> None:

@@ -22,6 +22,7 @@ from numba.core import errors as core_errors
 from numba.core.target_extension import target_override
 from numba.cuda.descriptor import cuda_target
 
+from grader.errors import NotSimulated
 from grader.gpu_models import GpuModel
 
 types: Any = numba_compiler.types
@@ -113,17 +114,28 @@ class Frontend:
         self._gpu = gpu
         self._typed: dict[tuple[Callable[..., Any], tuple[Any, ...]], TypedFunction] = {}
         self._depth = 0
+        self._in_progress: list[Any] = []
+        self._recursive = ""
         self._borrowed: list[tuple[Any, tuple[Any, ...]]] = []
 
     def type(self, function: Callable[..., Any], arg_types: tuple[Any, ...]) -> TypedFunction:
         """The typed IR of ``function`` for ``arg_types``. Raises KernelError where Numba rejects it."""
         key = (function, arg_types)
+        if key in self._in_progress:
+            self._recursive = function.__name__
         if key not in self._typed:
+            self._in_progress.append(key)
             try:
                 with self._typing_only():
                     self._typed[key] = self._compile(function, arg_types)
             except _ERRORS as error:
+                if self._recursive:
+                    raise NotSimulated(f"the simulator does not know recursion ({self._recursive})") from None
+                if self._depth:
+                    raise  # the caller's compile adds where it was called from
                 raise KernelError(*explain(error)) from None
+            finally:
+                self._in_progress.pop()
         return self._typed[key]
 
     def _compile(self, function: Callable[..., Any], arg_types: tuple[Any, ...]) -> TypedFunction:
@@ -217,9 +229,7 @@ def explain(error: BaseException) -> tuple[str, int]:
             continue
         kept.append(row)
     errors = [match.group(1) for row in kept if (match := _ERROR_LINE.match(row)) and match.group(1)]
-    first = next(
-        (row for row in kept if not _ERROR_LINE.match(row)), kept[0] if kept else type(error).__name__
-    )
+    first = next((row for row in kept if not _ERROR_LINE.match(row)), kept[0] if kept else type(error).__name__)
     parts = [first]
     if first.startswith("No implementation of function"):
         parts += [row for row in kept if "found for signature" in row][:1]

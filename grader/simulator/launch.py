@@ -61,9 +61,7 @@ class SimulatedLaunch:
 class Simulator:
     """Programs and memory of one process. ``source`` is the text that kernels come from, for places."""
 
-    def __init__(
-        self, gpu: GpuModel, source: str, filename: str, memory: GlobalSpace, deadline: float
-    ) -> None:
+    def __init__(self, gpu: GpuModel, source: str, filename: str, memory: GlobalSpace, deadline: float) -> None:
         self.gpu = gpu
         self.memory = memory
         self.deadline = deadline
@@ -144,9 +142,7 @@ class Simulator:
 
     def _constant(self, array: Any) -> ArrayRef:
         address = self.memory.allocate(array.nbytes)
-        self.memory.bytes[address : address + array.nbytes] = (
-            np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-        )
+        self.memory.bytes[address : address + array.nbytes] = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
         return ArrayRef.contiguous("global", "a captured array", array.dtype, address, array.shape)
 
 
@@ -187,9 +183,7 @@ def choose_signature(given: tuple[Any, ...], signatures: Sequence[tuple[Any, ...
     if not signatures:
         return given
     for signature in signatures:
-        if len(signature) == len(given) and all(
-            _accepts(s, g) for s, g in zip(signature, given, strict=True)
-        ):
+        if len(signature) == len(given) and all(_accepts(s, g) for s, g in zip(signature, given, strict=True)):
             return tuple(signature)
     declared = "; ".join("(" + ", ".join(map(str, s)) + ")" for s in signatures)
     found = ", ".join(map(str, given))
@@ -220,9 +214,7 @@ def check_geometry(gpu: GpuModel, grid: Triple, block: Triple) -> None:
             "round the number of blocks up: (n + threads - 1) // threads",
         )
     swapped = " Are block and grid swapped? A launch is kernel[blocks_per_grid, threads_per_block](...)."
-    if threads > gpu.max_threads_per_block or any(
-        b > limit for b, limit in zip(block, gpu.max_block, strict=True)
-    ):
+    if threads > gpu.max_threads_per_block or any(b > limit for b, limit in zip(block, gpu.max_block, strict=True)):
         hint = swapped if grid[0] * grid[1] * grid[2] <= gpu.max_threads_per_block else ""
         raise LaunchRefused(
             f"a block of {block} has {threads} threads; {gpu.name} allows at most {gpu.max_threads_per_block} "

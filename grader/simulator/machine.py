@@ -25,9 +25,10 @@ from grader.simulator.program import Barrier, Block, Branch, Exit, Jump, Program
 from grader.simulator.wave import Wave
 
 LaneIndex = npt.NDArray[np.intp]
-# A group that has waited for this many block issues goes first: long loops are rarely longer, spinning
-# lanes get their answer within a tenth of a second.
-PATIENCE = 2048
+# A group that has waited for this many block issues goes first, so that a lane that spins gets its answer in
+# milliseconds. Lanes that leave a longer loop one by one then go on in batches, which costs time but nothing else:
+# barriers, also those within a warp, wait for all.
+PATIENCE = 128
 # How often the clock is read, in block issues.
 CLOCK_EVERY = 64
 
@@ -91,8 +92,7 @@ class Machine:
         """Whether a group other than the running one may still read this register."""
         blocks = self.program.blocks
         return any(register in blocks[target].live_in for target in self._pending) or any(
-            register in blocks[index].live_in or register in self._barrier_reads(index)
-            for index in self._waiting
+            register in blocks[index].live_in or register in self._barrier_reads(index) for index in self._waiting
         )
 
     def _barrier_reads(self, index: int) -> frozenset[int]:
@@ -125,9 +125,7 @@ class Machine:
         self._issues += 1
         if self._issues % CLOCK_EVERY == 0 and time.process_time() > self._deadline:
             blocks = self.program.blocks
-            raise StepLimit(
-                max((blocks[index].place for index in self._pending), key=lambda place: place.line)
-            )
+            raise StepLimit(max((blocks[index].place for index in self._pending), key=lambda place: place.line))
         if len(self._pending) == 1:
             return next(iter(self._pending))
         oldest = min(self._pending, key=lambda index: self._since[index])
@@ -274,9 +272,7 @@ class Machine:
         if not split.any():
             return
         first, second = sorted(places.values(), key=lambda place: place.line)[:2]
-        example = next(
-            lanes[split[slots[lanes]]][0] for index, lanes in waiting.items() if split[slots[lanes]].any()
-        )
+        example = next(lanes[split[slots[lanes]]][0] for index, lanes in waiting.items() if split[slots[lanes]].any())
         self.findings.add(
             "divergent-barrier",
             Severity.ERROR,

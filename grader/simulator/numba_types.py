@@ -79,9 +79,7 @@ def convert(value: Any, dtype: np.dtype[Any]) -> Any:
         wide: npt.NDArray[Any] = value
         return wide if wide.dtype == dtype else wide.astype(dtype)
     if dtype.kind in "iu" and isinstance(value, int | np.integer):
-        return np.asarray(int(value) & ((1 << 8 * dtype.itemsize) - 1), f"u{dtype.itemsize}").astype(dtype)[
-            ()
-        ]
+        return np.asarray(int(value) & ((1 << 8 * dtype.itemsize) - 1), f"u{dtype.itemsize}").astype(dtype)[()]
     return np.asarray(value).astype(dtype)[()]
 
 

@@ -8,13 +8,14 @@ widenings", 1993, figure 4 (the recursive strategy on strongly connected subcomp
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 
 
 def weak_topological_order(entry: int, successors: Mapping[int, Sequence[int]]) -> list[int]:
     """All nodes reachable from ``entry``, each loop contiguous with its header first, exits after the loop."""
     number: dict[int, int] = dict.fromkeys(successors, 0)
-    finished = len(successors) + 1
+    finished = sys.maxsize
     stack: list[int] = []
     counter = 0
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from dataclasses import dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -63,9 +65,7 @@ class Translator:
 
     def new_block(self, place: Place) -> int:
         if len(self.program.blocks) >= MAX_BLOCKS:
-            raise NotSimulated(
-                f"the kernel is too large for the simulator: more than {MAX_BLOCKS} basic blocks"
-            )
+            raise NotSimulated(f"the kernel is too large for the simulator: more than {MAX_BLOCKS} basic blocks")
         self.program.blocks.append(Block(place))
         return len(self.program.blocks) - 1
 
@@ -116,9 +116,7 @@ class Inlined:
     def type_of(self, var: Any) -> Any:
         return self.typed.typemap[var.name]
 
-    def add(
-        self, step: Callable[[Machine, Registers], None], reads: tuple[int, ...], writes: tuple[int, ...]
-    ) -> None:
+    def add(self, step: Callable[[Machine, Registers], None], reads: tuple[int, ...], writes: tuple[int, ...]) -> None:
         self.block.add(step, reads, writes)
 
     def start_block(self) -> int:
@@ -228,9 +226,7 @@ class Inlined:
         self.block.end = Jump(self.labels[statement.target])
 
     def on_branch(self, statement: Any) -> None:
-        condition = self.cast_register(
-            self.register(statement.cond.name), self.type_of(statement.cond), types.boolean
-        )
+        condition = self.cast_register(self.register(statement.cond.name), self.type_of(statement.cond), types.boolean)
         self.block.note_reads((condition,))
         self.block.end = Branch(condition, self.labels[statement.truebr], self.labels[statement.falsebr])
 
@@ -267,9 +263,7 @@ class Inlined:
 
     def store(self, target: Any, indices: list[tuple[int, Any]], value: Any) -> None:
         array_type = plain(self.type_of(target))
-        if not isinstance(array_type, types.Array) or any(
-            not isinstance(t, types.Integer) for _, t in indices
-        ):
+        if not isinstance(array_type, types.Array) or any(not isinstance(t, types.Integer) for _, t in indices):
             raise self.unknown("assigning to this")
         if len(indices) != array_type.ndim:
             raise self.unknown("assigning to a whole row or slice of an array")
@@ -310,9 +304,7 @@ class Inlined:
             return
         register = self.register(target.name)
         if kind == "Arg":
-            source = self.cast_register(
-                self.arguments[value.index], self.typed.arg_types[value.index], target_type
-            )
+            source = self.cast_register(self.arguments[value.index], self.typed.arg_types[value.index], target_type)
             self.compute(register, lambda item: item, (source,))
         elif kind == "Var":
             self.static[target.name] = self.static.get(value.name)
@@ -349,9 +341,7 @@ class Inlined:
     def constant_value(self, value: Any, numba_type: Any) -> Any:
         """A captured value as the machine holds it."""
         if isinstance(numba_type, types.BaseTuple):
-            return tuple(
-                self.constant_value(item, plain(t)) for item, t in zip(value, numba_type, strict=True)
-            )
+            return tuple(self.constant_value(item, plain(t)) for item, t in zip(value, numba_type, strict=True))
         if isinstance(numba_type, types.Array):
             self.owner.program.constants.append(np.ascontiguousarray(value))
             return ConstantArray(len(self.owner.program.constants) - 1)
@@ -365,9 +355,7 @@ class Inlined:
         register = self.register(target.name)
         if isinstance(plain(self.type_of(target)), types.NoneType):
             return
-        source = self.cast_register(
-            self.register(expr.value.name), self.type_of(expr.value), self.type_of(target)
-        )
+        source = self.cast_register(self.register(expr.value.name), self.type_of(expr.value), self.type_of(target))
         self.compute(register, lambda item: item, (source,))
 
     def expr_binop(self, target: Any, expr: Any) -> None:
@@ -390,9 +378,7 @@ class Inlined:
         """``target = function(*operands)`` for an operator, cast as the signature says."""
         function = INPLACE.get(function, function)
         if any(not is_scalar(t) for t in signature.args) or not is_scalar(signature.return_type):
-            raise self.unknown(
-                f"{getattr(function, '__name__', function)} of {', '.join(map(str, signature.args))}"
-            )
+            raise self.unknown(f"{getattr(function, '__name__', function)} of {', '.join(map(str, signature.args))}")
         wanted = list(signature.args)
         operation = COMPARISONS.get(function) or ARITHMETIC.get(function) or UNARY.get(function)
         if operation is None:
@@ -427,9 +413,7 @@ class Inlined:
             index = expr.index
             if not isinstance(index, int | slice):
                 index = self.static[expr.index_var.name]
-            self.compute(
-                self.register(target.name), operator.itemgetter(index), (self.register(expr.value.name),)
-            )
+            self.compute(self.register(target.name), operator.itemgetter(index), (self.register(expr.value.name),))
             return
         if expr.index_var is None:
             raise self.unknown("this subscript")
@@ -466,16 +450,50 @@ class Inlined:
 
     def expr_getiter(self, target: Any, expr: Any) -> None:
         register, source = self.register(target.name), self.register(expr.value.name)
-        if "range" not in str(self.type_of(expr.value)):
-            raise self.unknown(f"a loop over {self.type_of(expr.value)}")
+        over = plain(self.type_of(expr.value))
+        if isinstance(over, types.BaseTuple | types.Array):
+            # A range over the positions; ``expr_iternext`` turns a position into the item.
+            items = self.owner.new_register()
+            self.compute(items, lambda value: value, (source,))
+            self.static[target.name] = LoopOver(items, over)
+            self.compute(register, lambda value: make_iterator(POSITION, 0, _length(value), 1), (source,))
+            return
+        if "range" not in str(over):
+            raise self.unknown(f"a loop over {over}")
         dtype = dtype_of(self.type_of(target).yield_type)
-        self.add(
-            lambda m, r: r.__setitem__(register, make_iterator(dtype, *r[source])), (source,), (register,)
-        )
+        self.compute(register, lambda parts: make_iterator(dtype, *parts), (source,))
 
     def expr_iternext(self, target: Any, expr: Any) -> None:
         register, source = self.register(target.name), self.register(expr.value.name)
-        self.add(lambda m, r: r.__setitem__(register, advance(m, source, r[source])), (source,), (register,))
+        over = self.static.get(expr.value.name)
+        step: Callable[[Machine, Registers], None]
+        if not isinstance(over, LoopOver):
+
+            def step(m: Machine, r: Registers) -> None:
+                r[register] = advance(m, source, r[source])
+
+            self.add(step, (source,), (register,))
+            return
+        item_type = self.type_of(target).first_type
+        casts = [caster(t, item_type) for t in over.over] if isinstance(over.over, types.BaseTuple) else []
+        items, place, dimensions = over.items, self.place(), getattr(over.over, "ndim", 0)
+
+        def step(m: Machine, r: Registers) -> None:
+            position, there = advance(m, source, r[source])
+            if not np.any(there):
+                r[register] = (None, there)
+                return
+            inside = np.where(there, position, 0)[()]
+            if casts:
+                values = tuple(cast(v) if cast else v for cast, v in zip(casts, r[items], strict=True))
+                item = _pick(values, inside)
+            elif dimensions == 1:
+                item = access.load(m, r[items], (inside,), place)
+            else:
+                item = access.view(m, r[items], (inside,), place)
+            r[register] = (item, there)
+
+        self.add(step, (source, items), (register,))
 
     def expr_pair_first(self, target: Any, expr: Any) -> None:
         self.compute(self.register(target.name), operator.itemgetter(0), (self.register(expr.value.name),))
@@ -512,9 +530,7 @@ class Inlined:
         arguments = []
         for name, wanted in zip(names, signature.args, strict=True):
             if name in given:
-                arguments.append(
-                    self.cast_register(self.register(given[name].name), self.type_of(given[name]), wanted)
-                )
+                arguments.append(self.cast_register(self.register(given[name].name), self.type_of(given[name]), wanted))
                 continue
             register = self.owner.new_register()
             position = len(names) - len(function.__defaults__ or ())
@@ -533,6 +549,32 @@ class Inlined:
         entry = body.emit()
         call_site.end = Jump(entry)
         self.block = self.owner.program.blocks[after]
+
+
+POSITION = np.dtype(np.int64)
+
+
+@dataclass(frozen=True)
+class LoopOver:
+    """What a loop goes over, other than a range: the register and Numba type of a tuple or an array."""
+
+    items: int
+    over: Any
+
+
+POSITION = np.dtype(np.int64)
+
+
+@dataclass(frozen=True)
+class LoopOver:
+    """What a loop goes over, other than a range: the register and Numba type of a tuple or an array."""
+
+    items: int
+    over: Any
+
+
+def _length(value: Any) -> Any:
+    return len(value) if isinstance(value, tuple) else value.shape[0]
 
 
 class ConstantArray:

@@ -1,0 +1,94 @@
+"""What a GPU refuses is refused with its reason; what we do not know says so."""
+
+# mypy: ignore-errors
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numba import cuda, float32
+
+from grader.errors import NotSimulated
+from grader.simulator.frontend import KernelError
+from grader.simulator.launch import LaunchRefused
+
+
+def _store(out):
+    out[cuda.grid(1)] = 1
+
+
+@pytest.mark.parametrize(
+    ("grid", "block", "words"),
+    [
+        (1, 1025, "at most 1024"),
+        (8, 2000, "swapped"),
+        (0, 32, "empty"),
+        (4, 0, "empty"),
+        ((1, 70000), 32, "too large"),
+        (1, (1, 1, 65), "at most 1024"),
+    ],
+)
+def test_launches_that_a_gpu_refuses(launch, grid, block, words):
+    with pytest.raises(LaunchRefused, match=words):
+        launch(_store, grid, block, np.zeros(10))
+
+
+def test_too_much_shared_memory_is_refused(launch):
+    def kernel(out):
+        s = cuda.shared.array((128, 128), float32)
+        s[0, 0] = 1
+        out[0] = s[0, 0]
+
+    with pytest.raises(LaunchRefused, match="65536 bytes of shared memory"):
+        launch(kernel, 1, 32, np.zeros(1))
+
+
+@pytest.mark.parametrize(
+    ("body", "words", "line"),
+    [
+        ("    out[0] = missing + 1", "missing", 2),
+        ("    s = cuda.shared.array(out.size, 'f4')\n    s[0] = 1", "array", 2),
+        ("    out[0] = 'text'", "setitem", 2),
+        ("    x = [1, 2]\n    out[0] = x.nothing", "nothing", 3),
+    ],
+)
+def test_numbas_rejections_are_short_and_know_their_line(body, words, line):
+    from grader.gpu_models import T4
+    from grader.simulator.frontend import Frontend, types
+
+    scope = {"cuda": cuda}
+    exec(compile(f"def kernel(out):\n{body}\n", "kernels.py", "exec"), scope)
+    with pytest.raises(KernelError, match=words) as rejected:
+        Frontend(T4).type(scope["kernel"], (types.Array(types.float64, 1, "C"),))
+    assert rejected.value.line == line
+    assert len(str(rejected.value)) < 650
+    assert "\n" not in str(rejected.value)
+
+
+def test_recursion_says_that_the_simulator_does_not_know_it(launch):
+    @cuda.jit(device=True)
+    def factorial(n):
+        if n < 2:
+            return 1
+        return n * factorial(n - 1)
+
+    def kernel(out):
+        out[0] = factorial(5)
+
+    with pytest.raises((NotSimulated, KernelError), match=r"recurs|factorial"):
+        launch(kernel, 1, 1, np.zeros(1))
+
+
+def test_typing_leaves_no_trace_on_device_functions(launch):
+    @cuda.jit(device=True)
+    def double(x):
+        return x * 2
+
+    def kernel(out):
+        out[0] = double(out[0])
+
+    before = type(double).compile_device
+    out = np.full(1, 21.0)
+    launch(kernel, 1, 1, out)
+    assert out[0] == 42
+    assert double.overloads == {}
+    assert type(double).compile_device is before

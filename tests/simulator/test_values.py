@@ -1,0 +1,275 @@
+"""Numbers are the GPU's: Numba's types, wrap-around, IEEE results, negative indices."""
+
+# mypy: ignore-errors
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from numba import cuda, float32, int8, int32, njit, uint8
+
+FACTORS = np.array([[1.5, -2.0], [0.25, 8.0]], np.float32)
+SHAPE = (4, 8)
+
+
+def test_integers_wrap_and_widen_as_numba_types_them(launch):
+    def kernel(a, b, out):
+        i = cuda.grid(1)
+        out[0, i] = a[i] + b[i]  # int32 + int32 is int64
+        out[1, i] = int32(a[i] * b[i])
+        out[2, i] = int8(a[i])
+        out[3, i] = uint8(b[i])
+        out[4, i] = a[i] // 7 + a[i] % 7
+        out[5, i] = (a[i] << 3) ^ (b[i] >> 2)
+
+    rng = np.random.default_rng(1)
+    a, b = rng.integers(-(2**31), 2**31, (2, 64)).astype(np.int32)
+    out = np.zeros((6, 64), np.int64)
+    launch(kernel, 1, 64, a, b, out)
+    wide_a, wide_b = a.astype(np.int64), b.astype(np.int64)
+    np.testing.assert_array_equal(out[0], wide_a + wide_b)
+    np.testing.assert_array_equal(out[1], (wide_a * wide_b).astype(np.int32))
+    np.testing.assert_array_equal(out[2], a.astype(np.int8))
+    np.testing.assert_array_equal(out[3], b.astype(np.uint8))
+    np.testing.assert_array_equal(out[4], wide_a // 7 + wide_a % 7)
+    np.testing.assert_array_equal(out[5], (wide_a << 3) ^ (wide_b >> 2))
+
+
+def test_division_by_zero_is_ieee_and_raises_nothing(launch):
+    def kernel(x, n, out):
+        i = cuda.grid(1)
+        out[0, i] = 1 / x[i]
+        out[1, i] = math.sqrt(x[i])
+        out[2, i] = n[i] / 0
+        out[3, i] = math.log(x[i])
+
+    x = np.array([0.0, -1.0, 4.0], np.float32)
+    out = np.zeros((4, 3), np.float64)
+    launch(kernel, 1, 3, x, np.array([1, 0, -1], np.int32), out)
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(out[0], 1 / x.astype(np.float64))
+        np.testing.assert_array_equal(out[1], np.sqrt(x))
+        np.testing.assert_array_equal(out[2], [math.inf, math.nan, -math.inf])
+        np.testing.assert_array_equal(out[3], np.log(x))
+
+
+def test_float32_stays_float32_and_literals_widen_it(launch):
+    def kernel(x, out):
+        i = cuda.grid(1)
+        out[0, i] = x[i] * x[i] + x[i]
+        out[1, i] = x[i] * 2.5 + 1
+        out[2, i] = max(x[i], float32(0.25))
+        out[3, i] = abs(x[i]) ** 2
+
+    x = np.random.default_rng(2).standard_normal(100).astype(np.float32)
+    out = np.zeros((4, 100), np.float64)
+    launch(kernel, 1, 100, x, out)
+    np.testing.assert_array_equal(out[0], x * x + x)
+    np.testing.assert_array_equal(out[1], x.astype(np.float64) * 2.5 + 1)
+    np.testing.assert_array_equal(out[2], np.maximum(x, np.float32(0.25)))
+    np.testing.assert_array_equal(out[3], np.abs(x) ** np.float32(2))
+
+
+def test_negative_indices_count_from_the_end_once(launch):
+    def kernel(x, out):
+        i = cuda.grid(1)
+        out[i] = x[i - 1] + x[-1]
+
+    x = np.random.default_rng(3).random(16)
+    out = np.zeros(16)
+    result = launch(kernel, 1, 16, x, out)
+    np.testing.assert_array_equal(out, np.roll(x, 1) + x[-1])
+    assert result.findings == ()
+
+
+def test_accesses_outside_are_suppressed_named_and_counted(launch):
+    def kernel(x, out):
+        i = cuda.grid(1)
+        out[i] = x[i + 2]
+
+    x, out = np.arange(1.0, 31.0), np.zeros(30)
+    result = launch(kernel, 2, 16, x, out)
+    np.testing.assert_array_equal(out, np.r_[x[2:], 0, 0])
+    read, write = sorted(result.findings, key=lambda finding: finding.array, reverse=True)
+    assert (read.array, read.count, read.kind) == ("x", 4, "out-of-bounds")
+    assert (write.array, write.count) == ("out", 2)
+    assert "x[30]" in read.what
+    assert "(30,)" in read.what
+    assert read.threads == (((1, 0, 0), (12, 0, 0)),)
+    assert read.place.text == "out[i] = x[i + 2]"
+
+
+def test_rows_slices_and_transposes_are_views(launch):
+    def kernel(a, out):
+        i = cuda.grid(1)
+        row = a[i]
+        part = row[1:3]
+        column = a.T[0]
+        part[0] = 5
+        out[i] = row[1] + part[1] + column[i] + a[i, 2:][0] + len(part)
+
+    a = np.random.default_rng(5).random((6, 4))
+    before = a.copy()
+    out = np.zeros(6)
+    launch(kernel, 1, 6, a, out)
+    np.testing.assert_allclose(out, 5 + before[:, 2] + before[:, 0] + before[:, 2] + 2)
+    np.testing.assert_array_equal(a[:, 1], 5)
+
+
+def test_captured_arrays_tuples_and_njit_functions(launch):
+    scale = 3
+
+    @njit
+    def twice(value):
+        return value * 2 * scale
+
+    def kernel(out):
+        i = cuda.grid(1)
+        table = cuda.const.array_like(FACTORS)
+        out[i] = twice(FACTORS[i % 2, i // 2]) + table[1, 1] + SHAPE[0] * SHAPE[1]
+
+    out = np.zeros(4)
+    launch(kernel, 1, 4, out)
+    np.testing.assert_array_equal(out, 6 * FACTORS.T.reshape(-1).astype(np.float64) + 8 + 32)
+
+
+def test_local_arrays_are_one_per_thread_and_shared_ones_one_per_block(launch):
+    def kernel(out):
+        mine = cuda.local.array(4, int32)
+        ours = cuda.shared.array(SHAPE, int32)
+        twin_a, twin_b = cuda.shared.array(32, int32), cuda.shared.array(32, int32)
+        t = cuda.threadIdx.x
+        for k in range(4):
+            mine[k] = t * k
+        ours[t // 8, t % 8] = t + cuda.blockIdx.x
+        twin_a[t] = t
+        twin_b[t] = -t
+        cuda.syncthreads()
+        out[cuda.blockIdx.x, t] = mine[3] + 1000 * ours[3 - t // 8, t % 8] + twin_a[t] + twin_b[t]
+
+    out = np.zeros((5, 32), np.int64)
+    launch(kernel, 5, 32, out)
+    t, block = np.arange(32), np.arange(5)[:, None]
+    np.testing.assert_array_equal(out, 3 * t + 1000 * ((3 - t // 8) * 8 + t % 8 + block))
+
+
+def test_dynamic_shared_memory_is_one_stretch(launch):
+    def kernel(out):
+        floats = cuda.shared.array(0, float32)
+        ints = cuda.shared.array(0, int32)
+        t = cuda.threadIdx.x
+        floats[t] = float32(1.0)
+        cuda.syncthreads()
+        out[t] = ints[t]
+
+    out = np.zeros(16, np.int32)
+    launch(kernel, 1, 16, out, shared=64)
+    assert (out.view(np.float32) == 1).all()
+
+
+def test_unwritten_shared_memory_shows(launch):
+    def kernel(out):
+        s = cuda.shared.array(32, float32)
+        out[cuda.threadIdx.x] = s[cuda.threadIdx.x]
+
+    out = np.zeros(32, np.float32)
+    launch(kernel, 1, 32, out)
+    assert np.isnan(out).all()
+
+
+@pytest.mark.parametrize("name", ["add", "max", "min", "sub", "exch"])
+def test_atomics_lose_nothing_where_lanes_meet(launch, name):
+    kernels = {}
+
+    def add(x, out):
+        cuda.atomic.add(out, cuda.grid(1) % 3, x[cuda.grid(1)])
+
+    def sub(x, out):
+        cuda.atomic.sub(out, cuda.grid(1) % 3, x[cuda.grid(1)])
+
+    def largest(x, out):
+        cuda.atomic.max(out, cuda.grid(1) % 3, x[cuda.grid(1)])
+
+    def smallest(x, out):
+        cuda.atomic.min(out, cuda.grid(1) % 3, x[cuda.grid(1)])
+
+    def exch(x, out):
+        cuda.atomic.exch(out, cuda.grid(1) % 3, x[cuda.grid(1)])
+
+    kernels = {"add": add, "sub": sub, "max": largest, "min": smallest, "exch": exch}
+    x = np.random.default_rng(6).integers(-50, 50, 96).astype(np.int32)
+    out = np.zeros(3, np.int32)
+    result = launch(kernels[name], 3, 32, x, out)
+    groups = x.reshape(32, 3)
+    expected = {
+        "add": groups.sum(0),
+        "sub": -groups.sum(0),
+        "max": np.maximum(groups.max(0), 0),
+        "min": np.minimum(groups.min(0), 0),
+    }
+    if name == "exch":
+        assert all(out[k] in groups[:, k] for k in range(3))
+    else:
+        np.testing.assert_array_equal(out, expected[name])
+    assert result.counters["global_atomics"] == 96
+
+
+def test_atomic_max_keeps_what_is_stored_when_either_side_is_nan(launch):
+    def kernel(x, out):
+        i = cuda.grid(1)
+        cuda.atomic.max(out, i, x[i])
+
+    out = np.array([1.0, math.nan, 2.0], np.float32)
+    launch(kernel, 1, 3, np.array([math.nan, 5.0, 3.0], np.float32), out)
+    np.testing.assert_array_equal(out, np.array([1.0, math.nan, 3.0], np.float32))
+
+
+def test_tickets_are_handed_out_once(launch):
+    def kernel(counter, out):
+        out[cuda.grid(1)] = cuda.atomic.add(counter, 0, 1)
+
+    out = np.zeros(500, np.int32)
+    launch(kernel, 5, 100, np.zeros(1, np.int32), out)
+    assert sorted(out) == list(range(500))
+
+
+def test_warp_shuffles_and_votes(launch):
+    def kernel(x, out):
+        t = cuda.threadIdx.x
+        value = x[t]
+        for delta in (16, 8, 4, 2, 1):
+            value += cuda.shfl_down_sync(0xFFFFFFFF, value, delta)
+        out[0, t] = cuda.shfl_sync(0xFFFFFFFF, value, 0)
+        out[1, t] = cuda.shfl_xor_sync(0xFFFFFFFF, x[t], 1)
+        out[2, t] = cuda.shfl_up_sync(0xFFFFFFFF, x[t], 2)
+        out[3, t] = cuda.popc(cuda.ballot_sync(0xFFFFFFFF, x[t] > 50))
+        out[4, t] = cuda.any_sync(0xFFFFFFFF, x[t] > 1000)
+
+    x = np.random.default_rng(7).integers(0, 100, 64).astype(np.int32)
+    out = np.zeros((5, 64), np.int32)
+    launch(kernel, 1, 64, x, out)
+    halves = x.reshape(2, 32)
+    np.testing.assert_array_equal(out[0], np.repeat(halves.sum(1), 32))
+    np.testing.assert_array_equal(out[1], x[np.arange(64) ^ 1])
+    np.testing.assert_array_equal(out[2].reshape(2, 32), np.c_[halves[:, :2], halves[:, :-2]])
+    np.testing.assert_array_equal(out[3], np.repeat((halves > 50).sum(1), 32))
+    assert not out[4].any()
+
+
+def test_bit_tricks(launch):
+    def kernel(x, out):
+        i = cuda.grid(1)
+        out[0, i] = cuda.popc(x[i])
+        out[1, i] = cuda.clz(x[i])
+        out[2, i] = cuda.ffs(x[i])
+        out[3, i] = cuda.brev(x[i])
+
+    x = np.array([0, 1, 6, 0x80000000, 0xFFFFFFFF, 12345], np.uint32)
+    out = np.zeros((4, 6), np.int64)
+    launch(kernel, 1, 6, x, out)
+    text = [f"{value:032b}" for value in x.tolist()]
+    assert out[0].tolist() == [bits.count("1") for bits in text]
+    assert out[1].tolist() == [len(bits) - len(bits.lstrip("0")) for bits in text]
+    assert out[2].tolist() == [bits[::-1].find("1") + 1 for bits in text]
+    assert out[3].tolist() == [int(bits[::-1], 2) for bits in text]
