@@ -77,8 +77,9 @@ def max_kernel(x, out):
 
     largest = float32(-math.inf)  # not 0: all elements may be negative
     for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
-        if x[i] > largest:
-            largest = x[i]
+        value = x[i]
+        if value > largest:
+            largest = value
     tile[t] = largest
     cuda.syncthreads()
 

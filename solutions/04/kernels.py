@@ -37,10 +37,12 @@ PADDED = MAX_D + 1  # the length of a row of keys in shared memory: one more, to
 def block_max(tile, value):
     """The largest `value` of the block's threads, given to all of them: assignment 02's tree as a function.
 
-    `tile` is a shared array with one float32 for each thread. All threads of the block must call this.
+    `tile` is a shared array with one float32 for each thread. All threads of the block must call this. Before
+    you write into the tile, make sure that nobody still reads what an earlier call has left there.
     """
+    ### BEGIN SOLUTION
     t = cuda.threadIdx.x
-    cuda.syncthreads()  # nobody still reads what an earlier call left in the tile
+    cuda.syncthreads()  # the earlier call's result has been read
     tile[t] = value
     cuda.syncthreads()
     half = THREADS // 2
@@ -50,11 +52,13 @@ def block_max(tile, value):
         cuda.syncthreads()
         half //= 2
     return tile[0]
+    ### END SOLUTION
 
 
 @cuda.jit(device=True)
 def block_sum(tile, value):
-    """The sum of `value` over the block's threads, given to all of them."""
+    """The sum of `value` over the block's threads, given to all of them, in the same way."""
+    ### BEGIN SOLUTION
     t = cuda.threadIdx.x
     cuda.syncthreads()
     tile[t] = value
@@ -66,6 +70,7 @@ def block_sum(tile, value):
         cuda.syncthreads()
         half //= 2
     return tile[0]
+    ### END SOLUTION
 
 
 @cuda.jit
@@ -83,8 +88,9 @@ def softmax_kernel(x, out):
 
     largest = float32(-math.inf)
     for c in range(t, cols, THREADS):
-        if x[row, c] > largest:
-            largest = x[row, c]
+        value = x[row, c]
+        if value > largest:
+            largest = value
     largest = block_max(tile, largest)
 
     total = float32(0)
@@ -211,8 +217,8 @@ def attention(q, k, v, out, causal):
 
     Scores may be as large as 10,000 and as small as -10,000; the result is finite then, too.
 
-    Asked for: online rescaling, so that no n x n array is ever stored in global memory, and tiles of keys and
-    values in shared memory that at least 16 queries use, each of them read from global memory once.
+    Asked for: online rescaling, so that no n x n array is ever stored in global memory; tiles of keys and values
+    in shared memory, which at least 16 queries share. A block reads its queries once and each tile once.
     """
     heads, n = q.shape[0], q.shape[1]
     block = (TILE, TILE)
