@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Literal, Self
 
@@ -42,7 +42,7 @@ class Settings:
     """How to judge. ``seed`` draws the inputs; ``min_speedup`` and ``full_at`` are course.yml's, for races."""
 
     device: DeviceName = "auto"
-    limits: Limits = Limits()
+    limits: Limits = field(default_factory=Limits)
     seed: int = 0
     gpu: GpuModel = DEFAULT
     min_speedup: float | None = None
@@ -126,10 +126,7 @@ class Candidate:
 
         A call is a mapping of sizes, with the key ``entry`` where the assignment has several problems.
         """
-        named = [
-            (self._problem(call.get("entry")), {k: v for k, v in call.items() if k != "entry"})
-            for call in calls
-        ]
+        named = [(self._problem(call.get("entry")), {k: v for k, v in call.items() if k != "entry"}) for call in calls]
         self._judge(named, self._device())
 
     def simulate(self, entry: str | None = None, **sizes: Any) -> Run:
@@ -163,11 +160,9 @@ class Candidate:
     def _judge(self, calls: Sequence[tuple[Problem, Mapping[str, Any]]], device: str) -> list[_Judged]:
         if isinstance(self._submission, Failure):
             raise CheckFailed(self._submission)
-        texts = [
-            f"{problem.entry}({', '.join(f'{k}={v}' for k, v in sizes.items())})" for problem, sizes in calls
-        ]
+        texts = [f"{problem.entry}({', '.join(f'{k}={v}' for k, v in sizes.items())})" for problem, sizes in calls]
         made = [
-            _author(lambda p=problem, s=sizes, t=text: p.make_inputs(self._rng(t), **s))  # type: ignore[misc]
+            _author(lambda p=problem, s=sizes, t=text: p.make_inputs(self._rng(t), **s))
             for (problem, sizes), text in zip(calls, texts, strict=True)
         ]
         plans = record(
@@ -184,9 +179,7 @@ class Candidate:
             for (problem, _), text, inputs, plan in zip(calls, texts, made, plans, strict=True)
         ]
 
-    def _judge_one(
-        self, problem: Problem, text: str, inputs: Inputs, plan: LaunchPlan, device: str
-    ) -> _Judged:
+    def _judge_one(self, problem: Problem, text: str, inputs: Inputs, plan: LaunchPlan, device: str) -> _Judged:
         assert isinstance(self._submission, Submission)
         limits = self._settings.limits
         scratch = sum(buffer.nbytes for buffer in plan.buffers if buffer.origin == "scratch")

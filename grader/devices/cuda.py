@@ -29,7 +29,7 @@ def describe_gpu() -> dict[str, Any] | None:
         return None
     device = cuda.get_current_device()
     name = device.name.decode() if isinstance(device.name, bytes) else str(device.name)
-    free, total = cuda.current_context().get_memory_info()
+    _, total = cuda.current_context().get_memory_info()
     return {
         "name": name,
         "compute_capability": [int(part) for part in device.compute_capability],
@@ -128,9 +128,7 @@ class CudaDevice:
             )
         except LaunchRefused as error:
             raise Refused(
-                Failure(
-                    "launch-refused", f"a GPU refuses this launch: {error}", where=here, advice=error.advice
-                )
+                Failure("launch-refused", f"a GPU refuses this launch: {error}", where=here, advice=error.advice)
             ) from None
         except numba_errors() as error:
             raise Refused(rejected(kernel, KernelError(*explain(error)), self._lines)) from None
@@ -142,8 +140,7 @@ class CudaDevice:
         if kernel.function not in self._compiled:
             options = kernel.options.model_dump(exclude_none=True)
             signatures = [
-                tuple(declared_type(t.dtype, t.ndim, t.layout) for t in signature)
-                for signature in kernel.signatures
+                tuple(declared_type(t.dtype, t.ndim, t.layout) for t in signature) for signature in kernel.signatures
             ]
             declared = {"func_or_sig": signatures} if signatures else {}
             self._compiled[kernel.function] = self._cuda.jit(**declared, **options)(kernel.function)
@@ -152,8 +149,7 @@ class CudaDevice:
     def _device_error(self, error: Any, here: str) -> Exception:
         text = str(error)
         if any(
-            word in text.upper()
-            for word in ("ILLEGAL", "MISALIGNED", "LAUNCH_FAILED", "INVALID_VALUE", "RESOURCES")
+            word in text.upper() for word in ("ILLEGAL", "MISALIGNED", "LAUNCH_FAILED", "INVALID_VALUE", "RESOURCES")
         ):
             return Refused(
                 Failure(

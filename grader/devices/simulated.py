@@ -65,8 +65,7 @@ class SimulatedDevice:
         text = self._lines[line - 1].strip() if 0 < line <= len(self._lines) else ""
         here = str(Place(line, text))
         signatures = [
-            tuple(declared_type(t.dtype, t.ndim, t.layout) for t in signature)
-            for signature in kernel.signatures
+            tuple(declared_type(t.dtype, t.ndim, t.layout) for t in signature) for signature in kernel.signatures
         ]
         try:
             result = self._simulator.launch(
@@ -81,9 +80,7 @@ class SimulatedDevice:
             raise Refused(rejected(kernel, error, self._lines)) from None
         except LaunchRefused as error:
             raise Refused(
-                Failure(
-                    "launch-refused", f"a GPU refuses this launch: {error}", where=here, advice=error.advice
-                )
+                Failure("launch-refused", f"a GPU refuses this launch: {error}", where=here, advice=error.advice)
             ) from None
         except StepLimit as error:
             raise Refused(

@@ -12,6 +12,7 @@ from dataclasses import asdict
 from typing import Any
 
 import numpy as np
+from pydantic import TypeAdapter
 
 from grader.devices.base import Device, Refused
 from grader.errors import Fault
@@ -41,11 +42,7 @@ def handle(request: Message) -> Message:
         return Message({"fault": type(fault).__name__, "message": str(fault)})
     except RecursionError:
         return Message(
-            {
-                "problem": asdict(
-                    Failure("too-deep", "kernels.py nests expressions or functions too deeply to compile")
-                )
-            }
+            {"problem": asdict(Failure("too-deep", "kernels.py nests expressions or functions too deeply to compile"))}
         )
 
 
@@ -60,7 +57,7 @@ def _carry_out(request: Message) -> Message:
     header = request.header
     plan = LaunchPlan.model_validate(header["plan"], strict=False)
     text = request.arrays["source"].tobytes().decode()
-    gpu = GpuModel(**{k: tuple(v) if isinstance(v, list) else v for k, v in header["gpu"].items()})
+    gpu = TypeAdapter(GpuModel).validate_python(header["gpu"], strict=False)
     inputs = {name.partition(":")[2]: a for name, a in request.arrays.items() if name.startswith("input:")}
     fills = {name.partition(":")[2]: a for name, a in request.arrays.items() if name.startswith("fill:")}
     device: Device

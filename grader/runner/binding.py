@@ -106,9 +106,7 @@ class Binder:
     def kernel(self, index: int) -> Kernel:
         """The kernel that is ``plan.functions[index]``."""
         function = self._plan.functions[index]
-        return Kernel(
-            function.qualname, function.line, self._function(index), function.options, function.signatures
-        )
+        return Kernel(function.qualname, function.line, self._function(index), function.options, function.signatures)
 
     def _function(self, index: int) -> FunctionType:
         """The function object of ``plan.functions[index]``; its captures may lead back to it."""
@@ -122,9 +120,7 @@ class Binder:
         made.__qualname__ = function.qualname
         made.__module__ = "kernels"
         self._functions[index] = made
-        made.__defaults__ = (
-            tuple(self._value(c, function, "a default argument") for c in function.defaults) or None
-        )
+        made.__defaults__ = tuple(self._value(c, function, "a default argument") for c in function.defaults) or None
         for name, constant in function.names.items():
             scope[name] = self._value(constant, function, name)
         for name, constant in function.closure.items():
@@ -150,9 +146,7 @@ class Binder:
             function = self._plan.functions[index]
             made = self._function(index)
             if function.role in ("kernel", "device"):
-                options = {
-                    k: v for k, v in function.options.model_dump(exclude_none=True).items() if k == "inline"
-                }
+                options = {k: v for k, v in function.options.model_dump(exclude_none=True).items() if k == "inline"}
                 made = cuda.jit(device=True, **options)(made)
             elif function.role == "njit":
                 made = numba.njit(made)

@@ -29,9 +29,7 @@ SHARE_FOR_KERNELS = 0.85
 _FINDINGS = TypeAdapter(tuple[Finding, ...])
 _LAUNCHES = TypeAdapter(tuple[LaunchRecord, ...])
 _FAULTS: dict[str, type[errors.Fault]] = {
-    name: kind
-    for name, kind in vars(errors).items()
-    if isinstance(kind, type) and issubclass(kind, errors.Fault)
+    name: kind for name, kind in vars(errors).items() if isinstance(kind, type) and issubclass(kind, errors.Fault)
 }
 
 
@@ -103,8 +101,7 @@ def _outputs(answer: Message, inputs: Inputs) -> dict[str, npt.NDArray[Any]]:
 
 
 def _of_death(death: Death, device: str, limits: Limits) -> Failure:
-    """Whose fault a runner's end is. It ran no student's Python, only a kernel: raises Fault where that explains
-    nothing."""
+    """Whose fault a runner's end is: it ran no student's Python. Raises ChildFault where no kernel explains it."""
     if death.kind == "time-out":
         return Failure(
             "time-out",

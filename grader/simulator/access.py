@@ -44,10 +44,9 @@ def _wrap(index: Any, length: Any) -> tuple[Any, Any]:
         return number, not 0 <= number < length
     if is_wide(index) and index.dtype != np.int64:
         index = index.astype(np.int64)
-    if is_wide(index) and not is_wide(length):
-        # A negative index is a huge unsigned one: one comparison finds all that need a second look.
-        if not (index.view(np.uint64) >= np.uint64(length)).any():
-            return index, False
+    # A negative index is a huge unsigned one: one comparison finds all that need a second look.
+    if is_wide(index) and not is_wide(length) and not (index.view(np.uint64) >= np.uint64(length)).any():
+        return index, False
     index = np.where(index < 0, index + length, index)
     outside = (index < 0) | (index >= length)
     return index, outside if outside.any() else False
@@ -155,7 +154,7 @@ def turns(where: npt.NDArray[np.intp]) -> list[npt.NDArray[np.intp]]:
     starts = np.flatnonzero(np.r_[True, ranked[1:] != ranked[:-1]]) if ranked.size else np.zeros(0, np.intp)
     rank = np.arange(ranked.size) - np.repeat(starts, np.diff(np.r_[starts, ranked.size]))
     by_turn = np.argsort(rank, kind="stable")
-    ends = np.cumsum(np.bincount(rank)) if rank.size else []
+    ends: npt.NDArray[np.intp] = np.cumsum(np.bincount(rank)) if rank.size else np.zeros(0, np.intp)
     return np.split(order[by_turn], ends[:-1]) if rank.size else []
 
 

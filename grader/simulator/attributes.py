@@ -1,26 +1,24 @@
-"""Attributes: of modules (resolved while translating), arrays, complex numbers and ``threadIdx``. Runs in the runner."""
+"""Attributes of modules, arrays, complex numbers and ``threadIdx``. Runs in the runner."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numba import cuda
 
+from grader.simulator.body import Body
 from grader.simulator.frontend import types
 from grader.simulator.machine import Machine
 from grader.simulator.numba_types import convert, dtype_of, is_scalar, plain
 from grader.simulator.program import Registers
 
-if TYPE_CHECKING:
-    from grader.simulator.translate import Inlined
-
 _COORDINATES = {"threadIdx": ("tx", "ty", "tz"), "blockIdx": ("bx", "by", "bz")}
 _EXTENTS = {"blockDim": "block", "gridDim": "grid"}
 
 
-def translate_attribute(body: Inlined, target: Any, expr: Any) -> None:
+def translate_attribute(body: Body, target: Any, expr: Any) -> None:
     """``target = value.attr``."""
     value_type = plain(body.type_of(expr.value))
     target_type = body.type_of(target)
@@ -57,7 +55,7 @@ def _int64(value: Any) -> Any:
     return value if isinstance(value, np.ndarray) else np.int64(value)
 
 
-def _module_attribute(body: Inlined, target: Any, expr: Any, module: Any) -> None:
+def _module_attribute(body: Body, target: Any, expr: Any, module: Any) -> None:
     target_type = body.type_of(target)
     name = expr.attr
     if module is cuda and (name in _COORDINATES or name in _EXTENTS):
@@ -81,7 +79,7 @@ def _module_attribute(body: Inlined, target: Any, expr: Any, module: Any) -> Non
     body.constant(target.name, body.constant_value(value, plain(target_type)))
 
 
-def _dimension(body: Inlined, register: int, which: Any, axis: str) -> None:
+def _dimension(body: Body, register: int, which: Any, axis: str) -> None:
     position = "xyz".index(axis)
     if which in _COORDINATES:
         name = _COORDINATES[which][position]

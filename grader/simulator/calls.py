@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from grader.simulator.body import Body
 from grader.simulator.device_calls import DEVICE_CALLS
 from grader.simulator.frontend import types
 from grader.simulator.numba_types import convert, dtype_of, is_scalar, plain
 from grader.simulator.operations import ARITHMETIC, COMPARISONS, INPLACE, MATH, UNARY
 
-if TYPE_CHECKING:
-    from grader.simulator.translate import Inlined
 
-
-def translate_call(body: Inlined, target: Any, expr: Any, key: Any) -> None:
+def translate_call(body: Body, target: Any, expr: Any, key: Any) -> None:
     """``target = key(*args)`` for anything that is no function of kernels.py."""
     function_type = body.type_of(expr.func)
     signature = body.typed.calltypes[expr]
@@ -54,7 +52,7 @@ def _in(key: Any, table: dict[Any, Any]) -> bool:
         return False
 
 
-def _conversion(body: Inlined, target: Any, expr: Any, signature: Any) -> None:
+def _conversion(body: Body, target: Any, expr: Any, signature: Any) -> None:
     if len(expr.args) != 1 or expr.kws:
         raise body.unknown("this conversion")
     (arg,) = expr.args
@@ -62,7 +60,7 @@ def _conversion(body: Inlined, target: Any, expr: Any, signature: Any) -> None:
     body.compute(body.register(target.name), lambda value: value, (source,))
 
 
-def _range(body: Inlined, target: Any, expr: Any, signature: Any) -> None:
+def _range(body: Body, target: Any, expr: Any, signature: Any) -> None:
     parts = [
         body.cast_register(body.register(arg.name), body.type_of(arg), wanted)
         for arg, wanted in zip(expr.args, signature.args, strict=True)
@@ -78,7 +76,7 @@ def _range(body: Inlined, target: Any, expr: Any, signature: Any) -> None:
         body.compute(register, lambda start, stop, step: (start, stop, step), tuple(parts))
 
 
-def _length(body: Inlined, target: Any, expr: Any) -> None:
+def _length(body: Body, target: Any, expr: Any) -> None:
     (arg,) = expr.args
     arg_type = plain(body.type_of(arg))
     if isinstance(arg_type, types.Array):
@@ -93,9 +91,9 @@ def _length(body: Inlined, target: Any, expr: Any) -> None:
         raise body.unknown(f"len of {arg_type}")
 
 
-def _slice_part(body: Inlined, arg: Any) -> int:
+def _slice_part(body: Body, arg: Any) -> int:
     if isinstance(plain(body.type_of(arg)), types.NoneType):
-        register = body.owner.new_register()
+        register = body.unit.new_register()
         body.add(lambda m, r: r.__setitem__(register, None), (), (register,))
         return register
     return body.register(arg.name)
@@ -107,7 +105,7 @@ def _slice(parts: tuple[Any, ...]) -> tuple[Any, ...]:
     return ("slice", *parts, *([None] * (3 - len(parts))))
 
 
-def _math(body: Inlined, target: Any, expr: Any, key: Any, signature: Any) -> None:
+def _math(body: Body, target: Any, expr: Any, key: Any, signature: Any) -> None:
     if not is_scalar(signature.return_type) or any(not is_scalar(t) for t in signature.args):
         raise body.unknown(f"the function {key.__name__} for these arguments")
     operation = MATH[key]

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numba import cuda
 
 from grader.simulator import access
+from grader.simulator.body import Body
 from grader.simulator.frontend import types
 from grader.simulator.machine import Machine
 from grader.simulator.memory import ArrayRef, round_up
@@ -21,10 +22,7 @@ from grader.simulator.numba_types import convert, dtype_of, plain
 from grader.simulator.operations import FUSED_MULTIPLY_ADD
 from grader.simulator.program import Barrier, Registers
 
-if TYPE_CHECKING:
-    from grader.simulator.translate import Inlined
-
-Handler = Callable[["Inlined", Any, Any, Any], None]
+Handler = Callable[["Body", Any, Any, Any], None]
 DEVICE_CALLS: dict[Any, Handler] = {}
 _INT32 = np.dtype(np.int32)
 _INT64 = np.dtype(np.int64)
@@ -57,7 +55,7 @@ def _arguments(expr: Any, *names: str) -> dict[str, Any]:
 
 
 @_on("grid", "gridsize")
-def _grid(body: Inlined, target: Any, expr: Any, signature: Any) -> None:
+def _grid(body: Body, target: Any, expr: Any, signature: Any) -> None:
     register = body.register(target.name)
     returned = signature.return_type
     dimensions = len(returned) if isinstance(returned, types.BaseTuple) else 1
@@ -80,30 +78,30 @@ def _grid(body: Inlined, target: Any, expr: Any, signature: Any) -> None:
 
 
 @_on("shared.array")
-def _shared_array(body: Inlined, target: Any, expr: Any, signature: Any) -> None:
+def _shared_array(body: Body, target: Any, expr: Any, signature: Any) -> None:
     _array(body, target, expr, signature, "shared")
 
 
 @_on("local.array")
-def _local_array(body: Inlined, target: Any, expr: Any, signature: Any) -> None:
+def _local_array(body: Body, target: Any, expr: Any, signature: Any) -> None:
     _array(body, target, expr, signature, "local")
 
 
 @_on("const.array_like")
-def _const_array(body: Inlined, target: Any, expr: Any, signature: Any) -> None:
+def _const_array(body: Body, target: Any, expr: Any, signature: Any) -> None:
     (array,) = expr.args
     body.compute(body.register(target.name), lambda value: value, (body.register(array.name),))
 
 
-def _array(body: Inlined, target: Any, expr: Any, signature: Any, space: str) -> None:
+def _array(body: Body, target: Any, expr: Any, signature: Any, space: str) -> None:
     """One allocation per place in the source, however often it is inlined or executed."""
     shape_var = _arguments(expr, "shape", "dtype", "alignment")["shape"]
     shape_type = body.type_of(shape_var)
     literal = shape_type if isinstance(shape_type, types.BaseTuple) else (shape_type,)
     shape = tuple(int(item.literal_value) for item in literal)
     dtype = dtype_of(signature.return_type.dtype)
-    program = body.owner.program
-    known = body.owner.shared_arrays if space == "shared" else body.owner.local_arrays
+    program = body.unit.program
+    known = body.unit.shared_arrays if space == "shared" else body.unit.local_arrays
     name = _student_name(body, target)
     register = body.register(target.name)
     if space == "shared" and shape == (0,):
@@ -128,7 +126,7 @@ def _array(body: Inlined, target: Any, expr: Any, signature: Any, space: str) ->
     body.add(lambda m, r: r.__setitem__(register, array), (), (register,))
 
 
-def _student_name(body: Inlined, target: Any) -> str:
+def _student_name(body: Body, target: Any) -> str:
     """The variable's name as the student wrote it."""
     return str(getattr(target, "unversioned_name", target.name)).split(".")[0].lstrip("$") or "array"
 
@@ -136,7 +134,7 @@ def _student_name(body: Inlined, target: Any) -> str:
 # ---------------------------------------------------------------------------- barriers
 
 
-def _barrier(body: Inlined, target: Any, expr: Any, vote: str) -> None:
+def _barrier(body: Body, target: Any, expr: Any, vote: str) -> None:
     predicate = -1
     if vote:
         (arg,) = expr.args
@@ -148,7 +146,7 @@ def _barrier(body: Inlined, target: Any, expr: Any, vote: str) -> None:
     )
 
 
-def _wait(body: Inlined, barrier: Barrier) -> None:
+def _wait(body: Body, barrier: Barrier) -> None:
     waiting = body.block
     after = body.start_block()
     waiting.end = Barrier(
@@ -163,7 +161,7 @@ for _name, _vote in (("", ""), ("_count", "count"), ("_and", "and"), ("_or", "or
     )
 
 
-def _warp_barrier(body: Inlined, mask: Any | None) -> None:
+def _warp_barrier(body: Body, mask: Any | None) -> None:
     """Lanes of a warp that ``mask`` names wait for each other, as the ``_sync`` functions do."""
     register = -1
     if mask is not None:
@@ -173,12 +171,12 @@ def _warp_barrier(body: Inlined, mask: Any | None) -> None:
 
 
 @_on("syncwarp")
-def _syncwarp(body: Inlined, target: Any, expr: Any, signature: Any) -> None:
+def _syncwarp(body: Body, target: Any, expr: Any, signature: Any) -> None:
     _warp_barrier(body, expr.args[0] if expr.args else None)
 
 
 @_on("threadfence", "threadfence_block", "threadfence_system", "nanosleep")
-def _no_effect_on_values(body: Inlined, target: Any, expr: Any, signature: Any) -> None:
+def _no_effect_on_values(body: Body, target: Any, expr: Any, signature: Any) -> None:
     """Lanes see each other's writes at once here."""
 
 
@@ -195,9 +193,15 @@ def _positions(m: Machine) -> tuple[Any, Any, Any]:
 
 
 def _shuffle(name: str) -> Handler:
-    """Source lanes as the PTX ISA defines ``shfl.sync`` (section "shfl.sync"); a lane without a source keeps its own."""
+    """Source lanes as the PTX ISA's section "shfl.sync" defines them; a lane without a source keeps its own value."""
+    sources: dict[str, Callable[[Any, Any], Any]] = {
+        "shfl_sync": lambda lane, amount: np.broadcast_to(amount, lane.shape) % 32,
+        "shfl_up_sync": lambda lane, amount: lane - amount,
+        "shfl_down_sync": lambda lane, amount: lane + amount,
+        "shfl_xor_sync": lambda lane, amount: lane ^ amount,
+    }
 
-    def handler(body: Inlined, target: Any, expr: Any, signature: Any) -> None:
+    def handler(body: Body, target: Any, expr: Any, signature: Any) -> None:
         arguments = _arguments(expr, "mask", "value", "by")
         by = next(arg for key, arg in arguments.items() if key not in ("mask", "value"))
         _warp_barrier(body, arguments["mask"])
@@ -210,12 +214,7 @@ def _shuffle(name: str) -> Handler:
         def step(m: Machine, r: Registers) -> None:
             warp, lane, table = _positions(m)
             amount = r[offset]
-            source = {
-                "shfl_sync": lambda: np.broadcast_to(amount, lane.shape) % 32,
-                "shfl_up_sync": lambda: lane - amount,
-                "shfl_down_sync": lambda: lane + amount,
-                "shfl_xor_sync": lambda: lane ^ amount,
-            }[name]()
+            source = sources[name](lane, amount)
             inside = (source >= 0) & (source < 32)
             position = np.where(inside, table[warp, np.where(inside, source, 0)], -1)
             own = np.arange(m.active)
@@ -232,7 +231,7 @@ for _name in ("shfl_sync", "shfl_up_sync", "shfl_down_sync", "shfl_xor_sync"):
 
 
 def _vote_of_warp(name: str) -> Handler:
-    def handler(body: Inlined, target: Any, expr: Any, signature: Any) -> None:
+    def handler(body: Body, target: Any, expr: Any, signature: Any) -> None:
         arguments = _arguments(expr, "mask", "predicate")
         _warp_barrier(body, arguments["mask"])
         register = body.register(target.name)
@@ -299,7 +298,7 @@ _ATOMICS: dict[str, tuple[Callable[..., Any], np.ufunc | None]] = {
 def _atomic(name: str) -> Handler:
     combine, direct = _ATOMICS[name]
 
-    def handler(body: Inlined, target: Any, expr: Any, signature: Any) -> None:
+    def handler(body: Body, target: Any, expr: Any, signature: Any) -> None:
         arguments = _arguments(expr, "ary", "idx", "val")
         _emit_atomic(body, target, signature, arguments["ary"], arguments["idx"], [arguments["val"]], combine, direct)
 
@@ -307,7 +306,7 @@ def _atomic(name: str) -> Handler:
 
 
 def _emit_atomic(
-    body: Inlined,
+    body: Body,
     target: Any,
     signature: Any,
     array: Any,
@@ -319,7 +318,7 @@ def _emit_atomic(
     array_type = plain(body.type_of(array))
     source, register, place = body.register(array.name), body.register(target.name), body.place()
     if index is None:
-        zero = body.owner.new_register()
+        zero = body.unit.new_register()
         body.add(lambda m, r: r.__setitem__(zero, np.int64(0)), (), (zero,))
         positions: tuple[int, ...] = (zero,)
     else:
@@ -346,7 +345,7 @@ for _name in _ATOMICS:
     _register("atomic." + _name, _atomic(_name))
 
 
-def _compare_and_swap(body: Inlined, target: Any, expr: Any, signature: Any, *, indexed: bool) -> None:
+def _compare_and_swap(body: Body, target: Any, expr: Any, signature: Any, *, indexed: bool) -> None:
     names = ("ary", "idx", "old", "val") if indexed else ("ary", "old", "val")
     arguments = _arguments(expr, *names)
     _emit_atomic(
@@ -369,7 +368,7 @@ _register("atomic.compare_and_swap", lambda b, t, e, s: _compare_and_swap(b, t, 
 
 
 def _scalar(path: str, operation: Callable[..., Any]) -> None:
-    def handler(body: Inlined, target: Any, expr: Any, signature: Any) -> None:
+    def handler(body: Body, target: Any, expr: Any, signature: Any) -> None:
         dtype = dtype_of(signature.return_type)
         operands = tuple(
             body.cast_register(body.register(arg.name), body.type_of(arg), wanted)
@@ -414,11 +413,11 @@ _scalar("ffs", _find_first_set)
 _scalar("brev", _reverse_bits)
 _scalar("cbrt", np.cbrt)
 _scalar("fma", FUSED_MULTIPLY_ADD)
-_scalar("selp", lambda condition, yes, no: np.where(condition, yes, no)[()])
+_scalar("selp", lambda condition, yes, no: np.where(condition, yes, no)[...])
 
 
 @_on("activemask")
-def _activemask(body: Inlined, target: Any, expr: Any, signature: Any) -> None:
+def _activemask(body: Body, target: Any, expr: Any, signature: Any) -> None:
     register, dtype = body.register(target.name), dtype_of(signature.return_type)
 
     def step(m: Machine, r: Registers) -> None:
@@ -432,7 +431,7 @@ def _activemask(body: Inlined, target: Any, expr: Any, signature: Any) -> None:
 
 
 @_on("lanemask_lt")
-def _lanemask_lt(body: Inlined, target: Any, expr: Any, signature: Any) -> None:
+def _lanemask_lt(body: Body, target: Any, expr: Any, signature: Any) -> None:
     register, dtype = body.register(target.name), dtype_of(signature.return_type)
 
     def step(m: Machine, r: Registers) -> None:

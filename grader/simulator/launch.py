@@ -25,7 +25,7 @@ from grader.simulator.numba_types import (
     plain,
 )
 from grader.simulator.program import Program
-from grader.simulator.translate import ConstantArray, Translator
+from grader.simulator.translate import translate
 from grader.simulator.wave import Wave
 
 Triple = tuple[int, int, int]
@@ -108,7 +108,7 @@ class Simulator:
         if key not in self._programs:
             typed = self._frontend.type(kernel, wanted)
             self._programs[key] = (
-                Translator(self._frontend, self._lines, self._filename).translate(typed),
+                translate(self._frontend, typed, self._lines, self._filename),
                 wanted,
             )
         return self._programs[key][0]
@@ -234,7 +234,6 @@ def deadline_in(cpu_seconds: float) -> float:
 
 
 __all__ = [
-    "ConstantArray",
     "LaunchRefused",
     "SimulatedLaunch",
     "Simulator",

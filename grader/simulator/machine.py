@@ -1,4 +1,4 @@
-"""The machine: schedules groups of lanes over a program's blocks, a wave of thread blocks at a time. Runs in the runner.
+"""The machine: runs groups of lanes over a program's blocks, a wave of thread blocks at a time. Runs in the runner.
 
 All lanes (threads) of a wave advance together. Lanes that branch differently form groups; the group whose block
 comes first in the weak topological order runs next, so that lanes meet again at the post-dominator, and a group

@@ -152,7 +152,8 @@ def take(value: Any, lanes: npt.NDArray[np.intp] | None, moved: dict[int, Any] |
 
 def merge(old: Any, new: Any, lanes: npt.NDArray[np.intp], total: int) -> Any:
     """``old`` for all ``total`` lanes, with ``new`` in place for ``lanes``. Never writes into ``old``'s arrays,
-    iterators apart, which are shared state."""
+    iterators apart, which are shared state.
+    """
     if old is None and not _has_wide(new):
         return new
     if isinstance(new, tuple):

@@ -57,7 +57,7 @@ def numba_array(dtype: np.dtype[Any], shape: tuple[int, ...], strides: tuple[int
 
 
 def layout_of(itemsize: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> str:
-    """ "C", "F" or "A", as NumPy's flags say it (axes of length 1 do not matter)."""
+    """The layout "C", "F" or "A", as NumPy's flags say it (axes of length 1 do not matter)."""
 
     def dense(axes: list[int]) -> bool:
         step = itemsize

@@ -104,7 +104,8 @@ def _smallest(*values: Any) -> Any:
 
 def _fused_multiply_add(a: Any, b: Any, c: Any) -> Any:
     """a*b + c rounded once for float32: the product is exact in float64, the sum is rounded twice at worst in
-    its last float64 bit, which a float32 result shows in about 1 of 2**29 cases."""
+    its last float64 bit, which a float32 result shows in about 1 of 2**29 cases.
+    """
     dtype = np.result_type(a, b, c)
     if dtype == np.float32:
         return (np.multiply(a, b, dtype=np.float64) + c).astype(np.float32)

@@ -1,0 +1,240 @@
+"""A function body being translated: registers, steps, places. Runs in the runner.
+
+``translate`` walks Numba's statements over a ``Body``; ``expressions``, ``attributes``, ``calls`` and
+``device_calls`` add the steps of what they know to it.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from grader.errors import NotSimulated
+from grader.records import Place
+from grader.simulator.frontend import Frontend, TypedFunction, types
+from grader.simulator.machine import Machine
+from grader.simulator.numba_types import caster, convert, dtype_of, is_scalar, plain
+from grader.simulator.operations import ARITHMETIC, COMPARISONS, INPLACE, UNARY
+from grader.simulator.program import Block, Program, Registers
+
+MAX_BLOCKS = 4000
+STATIC_TYPES = ("Module", "Function", "BoundFunction", "Dispatcher", "NumberClass", "DType", "TypeRef", "class")
+
+
+class ConstantArray:
+    """A captured array, by its number in ``Program.constants``; the launch puts it into global memory."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+
+class Unit:
+    """What all bodies of one kernel share. ``source`` is kernels.py's lines, for the text of a place."""
+
+    def __init__(self, frontend: Frontend, source: list[str], filename: str) -> None:
+        self.frontend = frontend
+        self.source = source
+        self.filename = filename
+        self.program = Program("")
+        self.shared_arrays: dict[tuple[Any, int], tuple[int, int]] = {}
+        self.local_arrays: dict[tuple[Any, int], tuple[int, int]] = {}
+
+    def new_register(self) -> int:
+        """The number of a register that nothing uses yet."""
+        self.program.registers += 1
+        return self.program.registers - 1
+
+    def new_block(self, place: Place) -> int:
+        """The index of a new, empty block. Raises NotSimulated where the kernel is too large."""
+        if len(self.program.blocks) >= MAX_BLOCKS:
+            raise NotSimulated(f"the kernel is too large for the simulator: more than {MAX_BLOCKS} basic blocks")
+        self.program.blocks.append(Block(place))
+        return len(self.program.blocks) - 1
+
+
+class Body:
+    """One function body being translated: the kernel's, or a device function's at one place of call."""
+
+    def __init__(
+        self,
+        unit: Unit,
+        typed: TypedFunction,
+        arguments: list[int],
+        result: int | None,
+        after: int | None,
+        callers: tuple[Any, ...],
+    ) -> None:
+        self.unit = unit
+        self.typed = typed
+        self.arguments = arguments
+        self.result = result
+        self.after = after
+        self.callers = (*callers, (typed.name, typed.line, typed.arg_types))
+        self.registers: dict[str, int] = {}
+        self.static: dict[str, Any] = {}
+        self.definitions: dict[str, Any] = {}
+        self.line = typed.line
+        self.uses: set[str] | None = None
+        self.block: Block
+        self.labels: dict[int, int] = {}
+
+    # ------------------------------------------------------------------ plumbing
+
+    def place(self) -> Place:
+        """The line that is being translated."""
+        lines = self.unit.source
+        ours = self.typed.filename == self.unit.filename and 0 < self.line <= len(lines)
+        return Place(self.line, lines[self.line - 1].strip() if ours else "", self.typed.name)
+
+    def unknown(self, what: str) -> NotSimulated:
+        """The exception for something that the simulator does not know, at the current line."""
+        place = self.place()
+        return NotSimulated(f"the simulator does not know {what} (line {place.line}: {place.text})")
+
+    def register(self, name: str) -> int:
+        """The register of one of Numba's variables."""
+        if name not in self.registers:
+            self.registers[name] = self.unit.new_register()
+        return self.registers[name]
+
+    def type_of(self, var: Any) -> Any:
+        """The Numba type of a variable."""
+        return self.typed.typemap[var.name]
+
+    def add(self, step: Callable[[Machine, Registers], None], reads: tuple[int, ...], writes: tuple[int, ...]) -> None:
+        """Append a step to the current block."""
+        self.block.add(step, reads, writes)
+
+    def start_block(self) -> int:
+        """A new block; the current one must get an end that leads to it."""
+        index = self.unit.new_block(self.place())
+        self.block = self.unit.program.blocks[index]
+        return index
+
+    def constant(self, name: str, value: Any) -> None:
+        """A step that gives a variable a value that is known now."""
+        self.hold(self.register(name), value)
+
+    def hold(self, target: int, value: Any) -> None:
+        """A step ``target = value`` for a value that is known now."""
+        step: Callable[[Machine, Registers], None]
+        if isinstance(value, ConstantArray):
+            number = value.number
+
+            def step(m: Machine, r: Registers) -> None:
+                r[target] = m.constants[number]
+        else:
+
+            def step(m: Machine, r: Registers) -> None:
+                r[target] = value
+
+        self.add(step, (), (target,))
+
+    def cast_register(self, source: int, source_type: Any, target_type: Any) -> int:
+        """A register that holds ``source`` as ``target_type``."""
+        cast = caster(source_type, target_type)
+        if cast is None:
+            return source
+        target = self.unit.new_register()
+
+        def step(m: Machine, r: Registers) -> None:
+            r[target] = cast(r[source])
+
+        self.add(step, (source,), (target,))
+        return target
+
+    def compute(self, target: int, function: Callable[..., Any], operands: tuple[int, ...]) -> None:
+        """A step ``target = function(*operands)``."""
+        step: Callable[[Machine, Registers], None]
+        if len(operands) == 1:
+            (a,) = operands
+
+            def step(m: Machine, r: Registers) -> None:
+                r[target] = function(r[a])
+        elif len(operands) == 2:
+            a, b = operands
+
+            def step(m: Machine, r: Registers) -> None:
+                r[target] = function(r[a], r[b])
+        else:
+
+            def step(m: Machine, r: Registers) -> None:
+                r[target] = function(*[r[operand] for operand in operands])
+
+        self.add(step, operands, (target,))
+
+    def is_used(self, name: str) -> bool:
+        """Whether any statement but ``del`` reads this variable."""
+        if self.uses is None:
+            self.uses = {
+                var.name
+                for block in self.typed.ir.blocks.values()
+                for statement in block.body
+                if type(statement).__name__ != "Del"
+                for var in (
+                    statement.value.list_vars()
+                    if type(statement).__name__ == "Assign" and hasattr(statement.value, "list_vars")
+                    else ()
+                    if type(statement).__name__ == "Assign"
+                    else statement.list_vars()
+                )
+            }
+        return name in self.uses
+
+    def forget(self, name: str) -> None:
+        """``name`` gets a new value: tuples that were built from the old one stand for themselves again."""
+        for known in [k for k, items in self.definitions.items() if any(item.name == name for item in items)]:
+            del self.definitions[known]
+        self.definitions.pop(name, None)
+
+    def is_static(self, numba_type: Any) -> bool:
+        """Whether values of this type exist while compiling only."""
+        return type(numba_type).__name__ in STATIC_TYPES or isinstance(
+            numba_type, types.Callable | types.Module | types.DType | types.NumberClass
+        )
+
+    def constant_value(self, value: Any, numba_type: Any) -> Any:
+        """A captured value as the machine holds it."""
+        if isinstance(numba_type, types.BaseTuple):
+            return tuple(self.constant_value(item, plain(t)) for item, t in zip(value, numba_type, strict=True))
+        if isinstance(numba_type, types.Array):
+            self.unit.program.constants.append(np.ascontiguousarray(value))
+            return ConstantArray(len(self.unit.program.constants) - 1)
+        if is_scalar(numba_type):
+            return convert(value, dtype_of(numba_type))
+        if isinstance(numba_type, types.SliceType | types.StringLiteral | types.NoneType):
+            return value
+        raise self.unknown(f"a captured value of type {numba_type}")
+
+    def index_registers(self, index: Any) -> list[tuple[int, Any]]:
+        """Registers and types of an index's items; a tuple that was just built gives its items directly."""
+        index_type = plain(self.type_of(index))
+        register = self.register(index.name)
+        if not isinstance(index_type, types.BaseTuple):
+            return [(register, index_type)]
+        items = self.definitions.get(index.name)
+        if items is not None:
+            return [(self.register(item.name), plain(self.type_of(item))) for item in items]
+        split = []
+        for position, item_type in enumerate(index_type):
+            target = self.unit.new_register()
+            self.compute(target, operator.itemgetter(position), (register,))
+            split.append((target, plain(item_type)))
+        return split
+
+    def operator(self, target: int, function: Any, operands: list[tuple[int, Any]], signature: Any) -> None:
+        """``target = function(*operands)`` for an operator, cast as the signature says."""
+        function = INPLACE.get(function, function)
+        if any(not is_scalar(t) for t in signature.args) or not is_scalar(signature.return_type):
+            raise self.unknown(f"{getattr(function, '__name__', function)} of {', '.join(map(str, signature.args))}")
+        wanted = list(signature.args)
+        operation = COMPARISONS.get(function) or ARITHMETIC.get(function) or UNARY.get(function)
+        if operation is None:
+            raise self.unknown(f"the operator {getattr(function, '__name__', function)}")
+        if function not in COMPARISONS and function is not operator.not_:
+            wanted = [signature.return_type] * len(operands)
+        registers = tuple(self.cast_register(r, t, w) for (r, t), w in zip(operands, wanted, strict=True))
+        self.compute(target, operation, registers)
