@@ -63,9 +63,7 @@ def open_folder(path: Path) -> AssignmentFolder:
     except Exception as error:
         raise AuthoringError(f"{file}:{line_in(error, file)}: {type(error).__name__}: {error}") from error
     if not problems:
-        raise AuthoringError(
-            f"{file}: expected at least one subclass of Problem with all its methods, found none"
-        )
+        raise AuthoringError(f"{file}: expected at least one subclass of Problem with all its methods, found none")
     return AssignmentFolder(path, course, assignment, problems)
 
 

@@ -101,7 +101,8 @@ class _Run:
             try:
                 while queue or running:
                     while queue and len(running) < workers:
-                        running[executor.submit(self.judge, self.tasks[queue[-1]])] = queue.pop()
+                        index = queue.pop()
+                        running[executor.submit(self.judge, self.tasks[index])] = index
                     for future in wait(running, return_when=FIRST_COMPLETED).done:
                         if not isinstance(future.exception(), BrokenExecutor):
                             index = running.pop(future)

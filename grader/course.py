@@ -37,9 +37,7 @@ def _quantity(units: Mapping[str, float], default: str, example: str) -> BeforeV
         wanted = f"a number with a unit ({', '.join(units)}), say {example}"
         if isinstance(value, int | float) and not isinstance(value, bool):
             return value * units[default]
-        found = (
-            re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]+)\s*", value) if isinstance(value, str) else None
-        )
+        found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]+)\s*", value) if isinstance(value, str) else None
         if found is None or found[2] not in units:
             raise ValueError(wanted)
         return float(found[1]) * units[found[2]]
@@ -202,9 +200,7 @@ def _refuse_equal_numbers(course: Course, lines: Lines) -> None:
     for key in course.assignments:
         if key.isdecimal() and seen.setdefault(int(key), key) != key:
             line = lines.of(("assignments", key))
-            raise CourseError(
-                f"{course.file}:{line}: assignment {key!r} is the same number as {seen[int(key)]!r}"
-            )
+            raise CourseError(f"{course.file}:{line}: assignment {key!r} is the same number as {seen[int(key)]!r}")
 
 
 def find_course(start: Path) -> Path | None:

@@ -50,9 +50,7 @@ def read_yaml(path: Path) -> tuple[Any, Lines]:
     """Plain data and the lines of its keys. Keys are text as written. Raises CourseError."""
     try:
         if path.stat().st_size > MAX_BYTES:
-            raise CourseError(
-                f"{path}: expected a file of at most {MAX_BYTES} bytes, found {path.stat().st_size}"
-            )
+            raise CourseError(f"{path}: expected a file of at most {MAX_BYTES} bytes, found {path.stat().st_size}")
         text = path.read_text(encoding="utf-8")
         loader = _Loader(text)
         node = loader.get_single_node()
@@ -84,9 +82,7 @@ class _Reader:
         line = node.start_mark.line + 1
         self.lines.by_path.setdefault(where, line)
         if id(node) in above:
-            raise CourseError(
-                f"{self.path}:{line}: expected plain values, found an alias to a section around it"
-            )
+            raise CourseError(f"{self.path}:{line}: expected plain values, found an alias to a section around it")
         above |= {id(node)}
         if isinstance(node, yaml.MappingNode):
             return self._mapping(node, where, above)

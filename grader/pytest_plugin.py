@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from grader.assignment_folder import holds_checks, import_by_path
+from grader.assignment_folder import HIDDEN_FILE, holds_checks, import_by_path
 from grader.course import find_course
 from grader.errors import GraderError
 from grader.records import State
@@ -179,6 +179,19 @@ class CheckModule(pytest.Module):
             raise self.CollectError(
                 f"{course}: part {missing[0]!r} has points, but no check in {self.path.parent} belongs to it"
             )
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Within a folder of checks, public ones run before hidden ones: what they say can be shown."""
+    places = [n for n, item in enumerate(items) if isinstance(item.parent, CheckModule)]
+    folders = list(dict.fromkeys(items[n].path.parent for n in places))
+    ours = sorted(
+        (items[n] for n in places),
+        key=lambda item: (folders.index(item.path.parent), item.path.name == HIDDEN_FILE),
+    )
+    for place, item in zip(places, ours, strict=True):
+        items[place] = item
 
 
 def _marks(of: object) -> list[Any]:

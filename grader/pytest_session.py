@@ -24,6 +24,7 @@ Device = Literal["auto", "cuda", "simulated"]
 # A check may use both children for several calls. Only a hang of the grader's own gets this far.
 BACKSTOP_JOBS = 20
 TIME_OUT = "time-out"
+NOT_STARTED = "not-started"
 DISTRIBUTIONS = ("warpgrade", "numba", "numba-cuda", "numpy", "pytest")
 
 
@@ -90,7 +91,7 @@ class CheckSession:
         if spent < allowed:
             return None
         return Failure(
-            TIME_OUT,
+            NOT_STARTED,
             "This check was not started, because earlier ones ran out of time.",
             expected=f"at most {allowed:g} s in checks that run out of time",
             found=f"{spent:.0f} s",

@@ -31,9 +31,7 @@ class Score:
     summary: str
 
 
-def score(
-    checks: Sequence[CheckResult], parts: Mapping[str, float], without_gpu: Literal["wait", "scale"]
-) -> Score:
+def score(checks: Sequence[CheckResult], parts: Mapping[str, float], without_gpu: Literal["wait", "scale"]) -> Score:
     """The score of ``checks`` where ``parts`` maps each part to its points.
 
     A check that was not judged (our fault) always leaves the total open, and so does a part without checks.
@@ -45,9 +43,7 @@ def score(
     strange = sorted({check.part for check in checks} - set(parts))
     if strange:
         raise ValueError(f"checks of parts that have no points: {', '.join(strange)}")
-    scores = tuple(
-        _part(part, points, [c for c in checks if c.part == part]) for part, points in parts.items()
-    )
+    scores = tuple(_part(part, points, [c for c in checks if c.part == part]) for part, points in parts.items())
     points = _sum(s.points for s in scores)
     judged = _sum(s.judged for s in scores)
     earned = _sum(s.earned for s in scores)
@@ -61,12 +57,7 @@ def score(
 
 def _trusted(check: CheckResult) -> CheckResult:
     """``check``, or the same not judged if its credit or weight makes no sense: that is our fault."""
-    fine = (
-        math.isfinite(check.credit)
-        and 0 <= check.credit <= 1
-        and math.isfinite(check.weight)
-        and check.weight > 0
-    )
+    fine = math.isfinite(check.credit) and 0 <= check.credit <= 1 and math.isfinite(check.weight) and check.weight > 0
     if fine and (check.passed is None) == (check.state is not State.JUDGED):
         return check
     weight = check.weight if math.isfinite(check.weight) and check.weight > 0 else 1.0
@@ -90,9 +81,7 @@ def _part(part: str, points: float, checks: Sequence[CheckResult]) -> PartScore:
 def _only_speed_is_unmeasured(checks: Iterable[CheckResult], scores: Iterable[PartScore]) -> bool:
     if any(c.state is State.NOT_JUDGED for c in checks):
         return False
-    return all(
-        s.judged == s.points or (s.part == "speed" and any(c.part == "speed" for c in checks)) for s in scores
-    )
+    return all(s.judged == s.points or (s.part == "speed" and any(c.part == "speed" for c in checks)) for s in scores)
 
 
 def _exact(value: float) -> Fraction:
