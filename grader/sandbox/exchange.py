@@ -101,7 +101,7 @@ class Exchange:
         self._lines = b""
         self._printed = bytearray()
         self._pid: int | None = None
-        self._ready = False
+        self._has_work = False
         self._over_time = False
         self._message: Message | None = None
         self._broken = ""
@@ -131,7 +131,7 @@ class Exchange:
                         key.data()
         if self._refused:
             raise ChildFault(self._refused)
-        if self._ready and self._message is None and not self._broken:
+        if self._has_work and self._message is None and not self._broken:
             self._drain(self._reply_fd, self._on_reply)
         self._drain(self._print_fd, self._on_print)
         return self._verdict()
@@ -150,6 +150,8 @@ class Exchange:
             report = json.loads(line)
             if "started" in report:
                 self._pid = report["started"]
+                if self._stage is _Stage.ENDING:
+                    self._ask_for_kill()
             elif "refused" in report:
                 self._refused = report["refused"]
             elif report.get("ended") == self._pid:
@@ -186,7 +188,6 @@ class Exchange:
             self._broken = f"the job speaks version {message.header.get('ready')!r}, expected {VERSION}"
             self._end()
             return
-        self._ready = True
         self._reader = FrameReader(self._limits.reply_bytes)
         self._stage = _Stage.SENDING
         self._deadline = time.monotonic() + SEND_SECONDS
@@ -196,6 +197,7 @@ class Exchange:
         while not len(self._chunk):
             following = next(self._chunks, None)
             if following is None:
+                self._has_work = True
                 self._run_begins()
                 return
             self._chunk = following
@@ -236,7 +238,6 @@ class Exchange:
             self._lost("the process that had started the job stopped answering")
         else:
             self._broken = f"the job made no progress while {self._stage.value}"
-            self._ready = False
             self._end()
 
     def _end(self) -> None:
@@ -247,13 +248,16 @@ class Exchange:
         self._deadline = time.monotonic() + END_SECONDS
         for fd in (self._reply_fd, self._request_fd):
             self._forget(fd)
-        with contextlib.suppress(OSError):
-            self._control.sendall(json.dumps({"kill": self._pid}).encode() + b"\n")
+        self._ask_for_kill()
+
+    def _ask_for_kill(self) -> None:
+        if self._pid is not None:  # else it is asked for when the job has started
+            with contextlib.suppress(OSError):
+                self._control.sendall(json.dumps({"kill": self._pid}).encode() + b"\n")
 
     def _lost(self, detail: str) -> None:
         self._mark_end()
-        started = self._ready and not self._broken
-        raise ZygoteLost(self._pid, self._death("protocol", detail, 0.0) if started else None)
+        raise ZygoteLost(self._pid, self._death("protocol", detail, 0.0) if self._has_work else None)
 
     def _mark_end(self) -> None:
         if self._finished <= self._began:
@@ -276,18 +280,18 @@ class Exchange:
         assert self._ended is not None
         cpu = float(self._ended["cpu_seconds"])
         code = os.waitstatus_to_exitcode(int(self._ended["status"]))
-        if not self._ready:
+        if not self._has_work:
             raise ChildFault(
                 f"a job broke before it had its work ({self._broken or _describe(code)}): {self._text()[-2000:]}"
             )
         if self._message is not None:
             return Reply(self._message, self._text(), cpu, self._finished - self._began)
-        if self._broken:
-            return self._death("protocol", self._broken, cpu)
         if self._over_time:
             busy = cpu >= BUSY_SHARE * self._limits.cpu_seconds
             detail = f"{self._limits.wall_seconds:.3g} s had passed, {cpu:.2g} s of them computing"
             return self._death("time-out" if busy else "stalled", detail, cpu)
+        if self._broken:
+            return self._death("protocol", self._broken, cpu)
         if code == -signal.SIGXCPU or (code == -signal.SIGKILL and cpu >= self._limits.cpu_seconds):
             return self._death("time-out", f"{self._limits.cpu_seconds:.3g} s of computing were allowed", cpu)
         if code < 0:

@@ -52,11 +52,10 @@ class Call:
 def record(
     child: WarmChild, source: bytes, calls: Sequence[Call], gpu: GpuModel, limits: Limits
 ) -> tuple[LaunchPlan, ...] | Failure:
-    """The launch plans of ``calls``, made in one process that executes kernels.py once; or why there are
-    none.
+    """The launch plans of ``calls``, made in one process that executes kernels.py once; or why there are none.
 
-    Raises ChildFault when the recorder cannot do its work or gets no core to do it on, AuthoringError for inputs of a kind that no plan
-    knows.
+    Raises ChildFault when the recorder cannot do its work or gets no core to do it on, AuthoringError for
+    inputs of a kind that no plan knows.
     """
     answer = child.call(request_for(source, calls, gpu), limits)
     if isinstance(answer, Death):

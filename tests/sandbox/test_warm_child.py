@@ -1,0 +1,205 @@
+"""A warm child: how it starts, what it inherits, and that nothing of it is left, whoever dies first."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from grader.errors import ChildFault
+from grader.sandbox import exchange, launch
+from grader.sandbox.launch import Death, Reply, WarmChild
+from grader.sandbox.limits import Limits
+from grader.sandbox.protocol import Message
+
+LIMITS = Limits(cpu_seconds=20, wall_seconds=30)
+AssertDies = Callable[[int], None]
+WHO = "import os; answer = Message({'zygote': os.getppid(), 'job': os.getpid()})"
+
+
+def ask(child: WarmChild, text: str) -> dict:
+    answer = child.call(Message({"python": text}), LIMITS)
+    assert isinstance(answer, Reply), answer
+    return answer.message.header
+
+
+def test_one_zygote_serves_many_jobs() -> None:
+    with WarmChild("scripted_child") as child:
+        found = [ask(child, WHO) for _ in range(3)]
+    assert len({each["zygote"] for each in found}) == 1
+    assert len({each["job"] for each in found}) == 3
+
+
+def test_closing_ends_the_zygote_and_removes_its_folder(assert_dies: AssertDies) -> None:
+    with WarmChild("scripted_child") as child:
+        found = ask(
+            child, "import os; answer = Message({'zygote': os.getppid(), 'home': os.path.dirname(os.getcwd())})"
+        )
+        assert Path(found["home"]).is_dir()
+    assert_dies(found["zygote"])
+    assert not Path(found["home"]).exists()
+    child.close()
+
+
+def test_a_zygote_that_was_killed_between_calls_is_started_again() -> None:
+    with WarmChild("scripted_child") as child:
+        first = ask(child, WHO)["zygote"]
+        os.kill(first, signal.SIGKILL)
+        time.sleep(0.1)
+        assert ask(child, WHO)["zygote"] != first
+
+
+def test_a_job_that_kills_its_zygote_gets_a_death_and_is_killed(assert_dies: AssertDies) -> None:
+    with WarmChild("scripted_child") as child:
+        text = "import os, time; os.write(1, str(os.getpid()).encode()); os.kill(os.getppid(), 9); time.sleep(60)"
+        answer = child.call(Message({"python": text}), LIMITS)
+        assert isinstance(answer, Death)
+        assert answer.kind == "protocol"
+        assert_dies(int(answer.printed))
+        ask(child, WHO)
+
+
+def test_a_job_that_stops_its_zygote_gets_a_death_and_is_killed(
+    assert_dies: AssertDies, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exchange, "END_SECONDS", 0.3)
+    monkeypatch.setattr(launch, "CLOSE_SECONDS", 0.3)
+    text = f"import os, time; os.write(1, str(os.getpid()).encode()); os.kill(os.getppid(), {signal.SIGSTOP:d}); time.sleep(60)"
+    with WarmChild("scripted_child") as child:
+        answer = child.call(Message({"python": text}), Limits(cpu_seconds=5, wall_seconds=0.5))
+        assert isinstance(answer, Death)
+        assert_dies(int(answer.printed))
+        ask(child, WHO)
+
+
+def test_an_interrupted_call_leaves_no_process(assert_dies: AssertDies, tmp_path: Path) -> None:
+    pids = tmp_path / "pids"
+    text = f"import os, time; open({str(pids)!r}, 'w').write(f'{{os.getppid()}} {{os.getpid()}}'); time.sleep(60)"
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with WarmChild("scripted_child") as child:
+        ask(child, WHO)
+        before = signal.signal(signal.SIGUSR1, interrupt)
+        killer = subprocess.Popen([sys.executable, "-c", f"import os,time; time.sleep(1); os.kill({os.getpid()}, {signal.SIGUSR1:d})"])
+        try:
+            with pytest.raises(KeyboardInterrupt):
+                child.call(Message({"python": text}), LIMITS)
+        finally:
+            killer.wait()
+            signal.signal(signal.SIGUSR1, before)
+        for pid in pids.read_text().split():
+            assert_dies(int(pid))
+
+
+PARENT = """
+import os, sys
+sys.path.insert(0, {here!r})
+from grader.sandbox import launch
+real = launch.child_environment
+def with_tests(module, home):
+    environment = real(module, home)
+    return environment | {{"PYTHONPATH": environment["PYTHONPATH"] + os.pathsep + {here!r}}}
+launch.child_environment = with_tests
+from grader.sandbox.limits import Limits
+from grader.sandbox.protocol import Message
+text = '''
+import os, time
+grandchild = os.fork()
+if grandchild == 0:
+    time.sleep(600)
+open({pids!r} + ".part", "w").write(f"{{os.getppid()}} {{os.getpid()}} {{grandchild}} {{os.path.dirname(os.getcwd())}}")
+os.rename({pids!r} + ".part", {pids!r})
+time.sleep(600)
+'''
+launch.WarmChild("scripted_child").call(Message({{"python": text}}), Limits(cpu_seconds=600, wall_seconds=600))
+"""
+
+
+def test_everything_dies_with_a_parent_that_was_killed(assert_dies: AssertDies, tmp_path: Path) -> None:
+    pids = tmp_path / "pids"
+    script = PARENT.format(here=str(Path(__file__).parent), pids=str(pids))
+    parent = subprocess.Popen([sys.executable, "-c", script])
+    try:
+        deadline = time.monotonic() + 30
+        while not pids.exists():
+            assert time.monotonic() < deadline
+            assert parent.poll() is None
+            time.sleep(0.05)
+    finally:
+        parent.kill()
+        parent.wait()
+    *processes, home = pids.read_text().split()
+    for pid in processes:
+        assert_dies(int(pid))
+    assert not Path(home).exists()
+
+
+def test_a_child_that_breaks_while_it_warms_up_is_a_fault_with_its_words() -> None:
+    with WarmChild("broken_child") as child, pytest.raises(ChildFault, match="no such compiler"):
+        child.call(Message({}), LIMITS)
+
+
+def test_a_child_that_does_not_exist_is_a_fault_each_time() -> None:
+    with WarmChild("no_such_child") as child:
+        for _ in range(2):
+            with pytest.raises(ChildFault, match="no_such_child"):
+                child.call(Message({}), LIMITS)
+
+
+def test_a_child_that_is_not_ready_in_time_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(launch, "START_SECONDS", 0.0)
+    monkeypatch.setattr(launch, "CLOSE_SECONDS", 0.1)
+    with WarmChild("scripted_child") as child, pytest.raises(ChildFault, match="not ready"):
+        child.call(Message({}), LIMITS)
+
+
+def test_the_parents_path_and_folder_do_not_reach_the_child(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    marker = tmp_path / "marker"
+    for name in ("numpy", "json", "scripted_child"):
+        (tmp_path / f"{name}.py").write_text(f"open({str(marker)!r}, 'w')")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    with WarmChild("scripted_child") as child:
+        ask(child, WHO)
+    assert not marker.exists()
+
+
+def test_packages_that_came_through_pythonpath_reach_the_child(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ours, other = tmp_path / "ours", tmp_path / "other"
+    (ours / "numba").mkdir(parents=True)
+    other.mkdir()
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(other), str(ours), "relative", "", str(ours)]))
+    roots = launch.child_environment("grader.recorder", tmp_path)["PYTHONPATH"].split(os.pathsep)
+    assert roots.count(str(ours)) == 1
+    assert not {str(other), "relative", ""} & set(roots)
+
+
+def test_a_pth_file_beside_those_packages_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "numba_cuda").mkdir()
+    (tmp_path / "redirect.pth").write_text("import sys; sys.redirected = True\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    with WarmChild("scripted_child") as child:
+        assert ask(child, "import sys; answer = Message({'ok': sys.redirected})") == {"ok": True}
+
+
+def test_only_the_runner_gets_the_devices_variables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("CUDA_VISIBLE_DEVICES", "LD_LIBRARY_PATH", "NVIDIA_VISIBLE_DEVICES", "SECRET_TOKEN", "NUMBA_OPT"):
+        monkeypatch.setenv(name, "1")
+    recorder = launch.child_environment("grader.recorder", tmp_path)
+    runner = launch.child_environment("grader.runner", tmp_path)
+    assert set(runner) - set(recorder) >= {"CUDA_VISIBLE_DEVICES", "LD_LIBRARY_PATH", "NVIDIA_VISIBLE_DEVICES"}
+    assert not {"SECRET_TOKEN", "NUMBA_OPT"} & set(runner)
+    assert not {"CUDA_VISIBLE_DEVICES", "LD_LIBRARY_PATH"} & set(recorder)
+
+
+def test_the_trusted_side_does_not_import_numba() -> None:
+    check = "import sys, grader.sandbox.record; sys.exit('numba' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", check], check=False).returncode == 0
