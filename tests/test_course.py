@@ -1,0 +1,158 @@
+"""course.yml: what is accepted, and that each mistake is one sentence with file, line, expected and found."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from grader.course import find_course, load_course, part_text
+from grader.errors import CourseError, UsageError
+
+TEXT = """\
+course: {id: gpu101, title: GPU programming}
+grading: {without_gpu: scale, late: {per_day: 10, grace: 1h, cap: 50}, attempts: best, baseline_threads: 4}
+assignments:
+  "02":
+    title: Reduction
+    parts: {correctness: 100}
+    limits: {check: 500 ms, memory: 512 MiB, timeouts: 2 min}
+  "03":
+    title: Tiled matmul
+    due: 2027-03-01T23:59:00+01:00
+    parts: {correctness: 40, technique: 20.5, speed: 30}
+    limits: {check: 20 s, memory: 4 GiB, timeouts: 40 s}
+    speed: {min_speedup: 3, full_at: 0.5}
+"""
+
+
+def course_file(folder: Path, old: str = "", new: str = "") -> Path:
+    assert old in TEXT
+    path = folder / "course.yml"
+    path.write_text(TEXT.replace(old, new, 1) if old else TEXT, encoding="utf-8")
+    return path
+
+
+def test_units_dates_and_points_are_read(tmp_path: Path) -> None:
+    course = load_course(course_file(tmp_path))
+    assignment = course.assignment("03")
+    assert assignment.limits.memory == 4 * 2**30
+    assert course.assignment("02").limits.check == 0.5
+    assert course.assignment("02").limits.timeouts == 120
+    assert course.grading.late.grace == 3600
+    assert assignment.due is not None
+    assert assignment.due.utcoffset() == timedelta(hours=1)
+    assert assignment.ordered_parts() == {"correctness": 40, "technique": 20.5, "speed": 30}
+    assert assignment.points == 90.5
+
+
+def test_an_assignment_is_found_without_its_leading_zero(tmp_path: Path) -> None:
+    assert load_course(course_file(tmp_path)).assignment("3").title == "Tiled matmul"
+
+
+def test_an_unquoted_number_is_no_octal_number(tmp_path: Path) -> None:
+    assert load_course(course_file(tmp_path, '"03":', "010:")).assignment("10").name == "010"
+
+
+def test_an_unknown_assignment_names_those_there_are(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"^unknown assignment '5'; there are 02, 03$"):
+        load_course(course_file(tmp_path)).assignment("5")
+
+
+def test_policy_cannot_be_changed(tmp_path: Path) -> None:
+    with pytest.raises(ValidationError, match="frozen"):
+        load_course(course_file(tmp_path)).assignment("03").title = "Easy"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("correctness: 40", "corectness: 40", ":11: unknown key 'corectness' (did you mean 'correctness'?); expected"),
+        ("without_gpu", "without_gpus", ":2: unknown key 'without_gpus' (did you mean 'without_gpu'?); expected one"),
+        ("title: Tiled matmul", "title: Tiled\n    name: x", ":10: unknown key 'name'"),
+        ("course: {id", "file: x\ncourse: {id", ":1: unknown key 'file'"),
+        (
+            "correctness: 40",
+            "correctness: -1",
+            ":11: assignments.03.parts.correctness: expected a number of points, 0 or",
+        ),
+        ("correctness: 40", "correctness: .nan", "expected a number of points, 0 or more, found nan"),
+        ("correctness: 40", "correctness: yes", "expected a number of points, 0 or more, found True"),
+        ("correctness: 40", "correctness: 0.001", "expected points with at most two decimals"),
+        ("correctness: 100", "correctness: 0", ":4: assignments.02: expected parts with more than 0 points in total"),
+        ("check: 20 s", "check: 20 parsecs", ":12: assignments.03.limits.check: expected a number with a unit (ms, s,"),
+        ("check: 20 s", "check: 0 s", ":12: assignments.03.limits.check: expected more than 0, found '0 s'"),
+        ("memory: 4 GiB", "memory: 4 Gb", "memory: expected a number with a unit (B, kB, MB, GB, KiB, MiB, GiB)"),
+        ("+01:00", "", ":10: assignments.03.due: expected a date with its time zone, say 2027-"),
+        ("due: 2027", "due: soon 2027", "due: expected a date with its time zone, say 2027-"),
+        ("without_gpu: scale", "without_gpu: guess", "without_gpu: expected 'wait' or 'scale', found 'guess'"),
+        ("baseline_threads: 4", "baseline_threads: many", "baseline_threads: expected a whole number, found 'many'"),
+        ("min_speedup: 3", "min_speedup: .inf", "min_speedup: expected a finite number, found inf"),
+        ("    speed: {min", "    #", ":8: assignments.03: expected a key 'speed' with min_speedup and full_at"),
+        ("title: Reduction", "", ":4: expected a key 'title' in assignments.02, found none"),
+        ('"03"', '"02"', ":8: key '02' appears twice, first in line 4"),
+        ('"03"', '"2"', ":8: assignment '2' is the same number as '02'"),
+        ("grading: {", "grading: [", ":2: expected YAML, found: "),
+        ("title: Reduction", "title: &a [*a]", "expected"),
+        ("parts: {correctness: 100}", "parts: {[1]: 100}", ":6: expected a name as key, found a list or a section"),
+    ],
+)
+def test_a_mistake_is_one_sentence_with_line_expected_and_found(tmp_path: Path, old: str, new: str, said: str) -> None:
+    path = course_file(tmp_path, old, new)
+    with pytest.raises(CourseError) as caught:
+        load_course(path)
+    assert str(caught.value).startswith(str(path))
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"), [(b"", ":1: expected keys"), (b"- 1\n", ":1: expected keys"), (b"a: \xff", "expected UTF-8")]
+)
+def test_a_file_that_is_no_course_says_so(tmp_path: Path, content: bytes, said: str) -> None:
+    path = tmp_path / "course.yml"
+    path.write_bytes(content)
+    with pytest.raises(CourseError, match=said):
+        load_course(path)
+
+
+def test_a_missing_file_says_so(tmp_path: Path) -> None:
+    with pytest.raises(CourseError, match="expected a readable file, found: No such file"):
+        load_course(tmp_path / "course.yml")
+
+
+def test_an_endless_alias_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "course.yml"
+    path.write_text("course: &a\n  id: *a\n", encoding="utf-8")
+    with pytest.raises(CourseError, match="alias"):
+        load_course(path)
+
+
+def test_the_nearest_course_above_is_found(tmp_path: Path) -> None:
+    inner = tmp_path / "solutions" / "03"
+    inner.mkdir(parents=True)
+    assert find_course(inner) is None or tmp_path not in find_course(inner).parents  # type: ignore[union-attr]
+    outer_file = course_file(tmp_path)
+    assert find_course(inner) == outer_file.resolve()
+    inner_file = course_file(inner)
+    assert find_course(inner) == inner_file.resolve()
+
+
+def test_a_released_part_works_in_a_folder_of_any_name(tmp_path: Path) -> None:
+    course = load_course(course_file(tmp_path))
+    folder = tmp_path / "my matmul"
+    folder.mkdir()
+    (folder / "course.yml").write_text(part_text(course, "03", "0" * 64), encoding="utf-8")
+    part = load_course(folder / "course.yml")
+    assert list(part.assignments) == ["03"]
+    assert part.assignment_of(folder).parts == course.assignment("03").parts
+    assert part.assignment_of(folder).limits == course.assignment("03").limits
+    assert part.assignment_of(folder).stub_sha256 == "0" * 64
+    assert part.grading == course.grading
+
+
+def test_the_committed_course_is_valid() -> None:
+    course = load_course(Path(__file__).parents[1] / "course.yml")
+    assert list(course.assignments) == ["01", "02", "03", "04"]

@@ -1,0 +1,151 @@
+"""Points from checks: shares, rounding, what waits, and that no score is NaN or above its points."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grader.records import CheckResult, Failure, State
+from grader.scoring import score
+
+PARTS = {"correctness": 40.0, "technique": 20.0, "speed": 30.0}
+
+
+def check(
+    part: str = "correctness",
+    passed: bool | None = True,
+    *,
+    weight: float = 1.0,
+    state: State = State.JUDGED,
+    credit: float | None = None,
+    hidden: bool = False,
+    name: str = "test_x",
+    reason: str = "",
+) -> CheckResult:
+    return CheckResult(
+        name=name,
+        part=part,
+        weight=weight,
+        sentence="It is right.",
+        hidden=hidden,
+        passed=passed,
+        state=state,
+        credit=(1.0 if passed else 0.0) if credit is None else credit,
+        failure=Failure("wrong-values", f"{name} is wrong.") if passed is False else None,
+        reason=reason,
+    )
+
+
+def no_gpu(part: str = "speed") -> CheckResult:
+    return check(part, None, state=State.NOT_MEASURED, reason="no GPU")
+
+
+def fault(part: str = "correctness") -> CheckResult:
+    return check(part, None, state=State.NOT_JUDGED, reason="the GPU died")
+
+
+def test_all_checks_passed_is_all_points() -> None:
+    result = score([check(), check("technique"), check("speed")], PARTS, "wait")
+    assert (result.total, result.points, result.points_judged) == (90, 90, 90)
+    assert result.summary == "all 3 checks passed."
+
+
+def test_a_part_is_shared_by_weight() -> None:
+    result = score([check(weight=3), check(passed=False, weight=1)], {"correctness": 40.0}, "wait")
+    assert result.total == 30
+
+
+def test_credit_gives_a_fraction() -> None:
+    result = score([check("speed", credit=0.25)], {"speed": 30.0}, "wait")
+    assert result.total == 7.5
+    assert "not all with full credit" in result.summary
+
+
+def test_thirds_add_up_to_the_whole() -> None:
+    checks = [check(), check(), check()]
+    assert score(checks, {"correctness": 10.0}, "wait").total == 10
+    assert score([*checks[:2], check(passed=False)], {"correctness": 10.0}, "wait").total == 6.67
+
+
+def test_halves_of_a_hundredth_round_up() -> None:
+    checks = [check(), check(passed=False)]
+    assert score(checks, {"correctness": 0.01}, "wait").total == 0.01
+    assert score(checks, {"correctness": 0.03}, "wait").total == 0.02
+
+
+@pytest.mark.parametrize("without_gpu", ["wait", "scale"])
+def test_a_fault_of_ours_leaves_the_total_open(without_gpu: str) -> None:
+    result = score([check(), fault(), check("technique"), no_gpu()], PARTS, without_gpu)  # type: ignore[arg-type]
+    assert result.total is None
+    assert result.points_judged == 40
+    assert "correctness not judged: the GPU died" in result.summary
+
+
+def test_points_that_wait_for_a_gpu_leave_the_total_open() -> None:
+    result = score([check(), check("technique"), no_gpu()], PARTS, "wait")
+    assert result.total is None
+    assert result.points_judged == 60
+    assert result.summary == "all 2 checks passed; speed not measured: no GPU."
+
+
+def test_scale_makes_what_was_judged_the_whole() -> None:
+    result = score([check(), check("technique", False), no_gpu()], PARTS, "scale")
+    assert result.total == 60  # 40 of 60 points judged, of 90
+    assert result.points_judged == 60
+
+
+def test_scale_is_for_speed_alone() -> None:
+    assert score([check(), no_gpu("technique"), no_gpu()], PARTS, "scale").total is None
+
+
+def test_nothing_judged_is_no_total_even_when_scaled() -> None:
+    assert score([no_gpu()], {"speed": 30.0}, "scale").total is None
+
+
+def test_a_part_without_checks_leaves_the_total_open() -> None:
+    result = score([check()], {"correctness": 40.0, "technique": 20.0}, "scale")
+    assert result.total is None
+    assert "no check here for technique" in result.summary
+
+
+@pytest.mark.parametrize(("credit", "weight"), [(math.nan, 1), (1.5, 1), (-0.5, 1), (1, math.inf), (1, 0), (1, -2)])
+def test_a_credit_that_makes_no_sense_is_our_fault(credit: float, weight: float) -> None:
+    result = score([check(credit=credit, weight=weight), check()], {"correctness": 40.0}, "wait")
+    assert result.total is None
+    assert result.parts[0].earned == 20
+
+
+def test_a_summary_shows_only_the_sentence_of_a_hidden_check() -> None:
+    hidden = check(passed=False, hidden=True, name="test_secret")
+    assert score([hidden], {"correctness": 1.0}, "wait").summary == "1 of 1 check failed: It is right."
+    both = score([hidden, check(passed=False)], {"correctness": 1.0}, "wait")
+    assert both.summary == "2 of 2 checks failed: test_x is wrong."
+
+
+def test_an_unknown_part_is_refused() -> None:
+    with pytest.raises(ValueError, match="tecnique"):
+        score([check("tecnique")], PARTS, "wait")
+
+
+results = st.builds(
+    check,
+    part=st.sampled_from(list(PARTS)),
+    passed=st.just(True),
+    weight=st.floats(allow_nan=True, allow_infinity=True),
+    credit=st.floats(allow_nan=True, allow_infinity=True),
+) | st.builds(no_gpu, st.sampled_from(list(PARTS)))
+points = st.integers(0, 10**6).map(lambda hundredths: hundredths / 100)
+
+
+@given(st.lists(results, max_size=30), st.tuples(points, points, points), st.sampled_from(["wait", "scale"]))
+def test_no_score_is_nan_or_above_its_points(
+    checks: list[CheckResult], values: tuple[float, float, float], without_gpu: str
+) -> None:
+    result = score(checks, dict(zip(PARTS, values, strict=True)), without_gpu)  # type: ignore[arg-type]
+    for part in result.parts:
+        assert 0 <= part.earned <= part.judged <= part.points
+    assert result.points == round(sum(values), 2)
+    assert result.total is None or 0 <= result.total <= result.points
