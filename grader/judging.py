@@ -20,7 +20,7 @@ import pytest
 from grader.classroom import Task
 from grader.errors import AuthoringError, Fault
 from grader.judge import Children
-from grader.pytest_plugin import SESSION
+from grader.pytest_options import SESSION
 from grader.pytest_session import CheckSession, Device
 from grader.records import Verdict
 
