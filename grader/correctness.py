@@ -76,36 +76,37 @@ def judge_outcome(
         if finding.severity is Severity.ERROR:
             return of_finding(finding, call)
     tolerance = problem.tolerance(inputs, expected)
-    for name, wanted in expected.items():
+    for name in expected:
         unwritten = untouched(first.outputs[name], fills[0][name])
         for outcome, fill in zip(outcomes[1:], fills[1:], strict=True):
             unwritten = unwritten & untouched(outcome.outputs[name], fill[name])
         if unwritten.any():
             return _of_unwritten(name, unwritten, plan, call)
-        for outcome in outcomes:
-            failure = compare(name, wanted, outcome.outputs[name], tolerance[name], call)
-            if failure is not None:
-                return failure
     changed = sorted({name for outcome in outcomes for name in outcome.changed_inputs})
     if changed:
         return Failure(
             "changed-input",
-            f"the kernels changed {changed[0]}, which is an input",
+            f"The kernels changed {changed[0]}, which is an input.",
             expected=f"{changed[0]} as it was given",
             found="other contents after the last launch",
             where=call,
-            advice=f"write into {', '.join(expected)} only; use cuda.device_array for scratch memory",
+            advice=f"Write into {', '.join(expected)} only; use cuda.device_array for scratch memory.",
         )
+    for name, wanted in expected.items():
+        for outcome in outcomes:
+            failure = compare(name, wanted, outcome.outputs[name], tolerance[name], call)
+            if failure is not None:
+                return failure
     return None
 
 
 def of_finding(finding: Finding, call: str) -> Failure:
     """The failure that an error finding is, in a call."""
-    times = f" ({finding.count} times)" if finding.count > 1 else ""
+    times = f", {finding.count} times" if finding.count > 1 else ""
     return Failure(
         finding.kind,
-        finding.what + times,
-        found=f"in {call}",
+        finding.what,
+        found=f"in {call}{times}",
         where=str(finding.place),
         advice=finding.advice,
     )
@@ -113,28 +114,24 @@ def of_finding(finding: Finding, call: str) -> Failure:
 
 def _of_unwritten(name: str, unwritten: npt.NDArray[np.bool_], plan: LaunchPlan, call: str) -> Failure:
     total, missing = unwritten.size, int(unwritten.sum())
-    returned = (
-        f" and {plan.entry} returned a value: it must write into {name} instead"
-        if plan.returned_value
-        else ""
-    )
+    returned = f" and {plan.entry} returned a value: it must write into {name} instead" if plan.returned_value else ""
     if missing == total:
         return Failure(
             "nothing-written",
-            f"{name} still holds its fill value: the kernel wrote nothing",
+            f"{name} still holds its fill value: the kernel wrote nothing.",
             expected=f"all {total} elements of {name} written",
             found=f"none written{returned}",
             where=call,
-            advice=f"let each thread compute its index and assign to {name}[...]",
+            advice=f"Let each thread compute its index and assign to {name}[...].",
         )
     first = _position(int(np.flatnonzero(unwritten)[0]), unwritten.shape)
     return Failure(
         "not-all-written",
-        f"{missing} of {total} elements of {name} still hold their fill value",
+        f"{missing} of {total} elements of {name} still hold their fill value.",
         expected=f"all {total} elements of {name} written",
         found=f"{name}[{first}] was never written{returned}",
         where=call,
-        advice="do grid and block cover the whole output, and does every thread get to its assignment?",
+        advice="Do grid and block cover the whole output, and does every thread get to its assignment?",
     )
 
 
@@ -162,9 +159,8 @@ def compare(name: str, expected: Array, found: Array, tolerance: Array, call: st
         lines += f" for {_number(expected.reshape(-1)[worst])}"
     return Failure(
         "wrong-values",
-        f"{count} of {wrong.size} elements of {name} are wrong",
-        expected=f"{name}[{position}] = {_number(expected.reshape(-1)[first])}"
-        + (f" ± {bound:.2g}" if bound else ""),
+        f"{count} of {wrong.size} elements of {name} are wrong.",
+        expected=f"{name}[{position}] = {_number(expected.reshape(-1)[first])}" + (f" ± {bound:.2g}" if bound else ""),
         found=lines,
         where=call,
         advice=_hint(wrong, found, expected),
@@ -173,21 +169,14 @@ def compare(name: str, expected: Array, found: Array, tolerance: Array, call: st
 
 def _hint(wrong: npt.NDArray[np.bool_], found: Array, expected: Array) -> str:
     """What the pattern of wrong elements suggests, if anything."""
-    if (
-        np.isnan(found.astype(np.complex128)[wrong]).any()
-        and not np.isnan(expected.astype(np.complex128)).any()
-    ):
-        return (
-            "NaN comes from memory that nobody wrote, from inf - inf or from 0 / 0: where could that be here?"
-        )
+    if np.isnan(found.astype(np.complex128)[wrong]).any() and not np.isnan(expected.astype(np.complex128)).any():
+        return "NaN comes from memory that nobody wrote, from inf - inf or from 0 / 0: where could that be here?"
     if wrong.all():
-        return "every element is wrong: check the formula first, then the index arithmetic"
+        return "Every element is wrong: check the formula first, then the index arithmetic."
     flat = np.flatnonzero(wrong.reshape(-1))
     if flat.size > 1 and flat[0] > 0 and flat[-1] == wrong.size - 1 and flat.size == wrong.size - flat[0]:
-        return (
-            f"everything before element {flat[0]} is right: check the last block, the guard and the grid size"
-        )
-    return "compare what the right and the wrong elements have in common: their row, column, block or position in it"
+        return f"Everything before element {flat[0]} is right: check the last block, the guard and the grid size."
+    return "Compare what the right and the wrong elements have in common: their row, column, block or position in it."
 
 
 def _position(flat: int, shape: tuple[int, ...]) -> str:

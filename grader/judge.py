@@ -187,11 +187,11 @@ class Candidate:
             raise CheckFailed(
                 Failure(
                     "memory",
-                    f"{plan.entry} allocates too much device memory",
+                    f"{plan.entry} allocates too much device memory.",
                     expected=f"at most {limits.memory_bytes:,} bytes",
                     found=f"{scratch:,} bytes",
                     where=text,
-                    advice="allocate what one launch needs, and reuse it",
+                    advice="Allocate what one launch needs, and reuse it.",
                 )
             )
         fills = fills_for(inputs, self._rng(text + " fills"))

@@ -87,7 +87,12 @@ class Failure:
     advice: str = ""
 
     def __str__(self) -> str:
-        rows = (("expected", self.expected), ("found", self.found), ("where", self.where), ("try", self.advice))
+        rows = (
+            ("expected", self.expected),
+            ("found", self.found),
+            ("where", self.where),
+            ("try", self.advice),
+        )
         return "\n".join([self.what, *(f"  {label:9}{text}" for label, text in rows if text)])
 
 
@@ -164,5 +169,3 @@ class Verdict:
     points_judged: float
     summary: str
     versions: Mapping[str, str] = field(default_factory=dict)
-
-

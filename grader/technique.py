@@ -79,9 +79,7 @@ class Run(Mapping[str, float]):
         try:
             return object.__getattribute__(self, "counters")[counter]
         except KeyError:
-            raise AttributeError(
-                f"no counter {counter!r}; there are {', '.join(sorted(self.counters))}"
-            ) from None
+            raise AttributeError(f"no counter {counter!r}; there are {', '.join(sorted(self.counters))}") from None
 
     def require(
         self, counter: str, *, at_most: float | None = None, at_least: float | None = None, advice: str = ""
@@ -95,7 +93,7 @@ class Run(Mapping[str, float]):
             raise CheckFailed(
                 Failure(
                     "technique",
-                    f"the result is right, but not the way to it: {words}",
+                    f"The result is right, but not the way to it: {words}.",
                     expected=" and ".join(bound for bound in bounds if bound) + f" {words}",
                     found=f"{found:,.4g}",
                     where=self.call,
@@ -111,9 +109,7 @@ def run_of(call: str, inputs: Inputs, plan: LaunchPlan, outcome: Outcome) -> Run
         for name in SUMS:
             counters[name] += launch.counters.get(name, 0)
     counters["launches"] = len(outcome.launches)
-    counters["shared_bytes"] = max(
-        (launch.counters.get("shared_bytes", 0) for launch in outcome.launches), default=0
-    )
+    counters["shared_bytes"] = max((launch.counters.get("shared_bytes", 0) for launch in outcome.launches), default=0)
     counters["scratch_bytes"] = sum(buffer.nbytes for buffer in plan.buffers if buffer.origin == "scratch")
     outputs = 0
     for value in inputs.values():

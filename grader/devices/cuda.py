@@ -128,7 +128,7 @@ class CudaDevice:
             )
         except LaunchRefused as error:
             raise Refused(
-                Failure("launch-refused", f"a GPU refuses this launch: {error}", where=here, advice=error.advice)
+                Failure("launch-refused", f"A GPU refuses this launch: {error}.", where=here, advice=error.advice)
             ) from None
         except numba_errors() as error:
             raise Refused(rejected(kernel, KernelError(*explain(error)), self._lines)) from None
@@ -154,9 +154,9 @@ class CudaDevice:
             return Refused(
                 Failure(
                     "gpu-error",
-                    f"the GPU stopped the kernel: {text}",
+                    f"The GPU stopped the kernel: {text}",
                     where=here,
-                    advice="run the same check with --device simulated: it names the line and the thread",
+                    advice="Run the same check with --device simulated: it names the line and the thread.",
                 )
             )
         return DeviceFault(f"the GPU failed: {text}")

@@ -80,17 +80,17 @@ class SimulatedDevice:
             raise Refused(rejected(kernel, error, self._lines)) from None
         except LaunchRefused as error:
             raise Refused(
-                Failure("launch-refused", f"a GPU refuses this launch: {error}", where=here, advice=error.advice)
+                Failure("launch-refused", f"A GPU refuses this launch: {error}.", where=here, advice=error.advice)
             ) from None
         except StepLimit as error:
             raise Refused(
                 Failure(
                     "time-out",
-                    f"the kernel {kernel.name} did not finish",
+                    f"The kernel {kernel.name} did not finish.",
                     expected=f"an end within {self._cpu_seconds:g} s of simulation",
                     found="it was still running",
                     where=str(error.place),
-                    advice="look for a loop whose condition never becomes false, or for work that grows too fast",
+                    advice="Look for a loop whose condition never becomes false, or for work that grows too fast.",
                 )
             ) from None
         self.findings += result.findings
@@ -121,8 +121,8 @@ def rejected(kernel: Kernel, error: KernelError, lines: list[str]) -> Failure:
     text = lines[line - 1].strip() if 0 < line <= len(lines) else ""
     return Failure(
         "kernel-rejected",
-        f"Numba cannot compile the kernel {kernel.name}",
+        f"Numba cannot compile the kernel {kernel.name}.",
         found=str(error),
         where=str(Place(line, text)),
-        advice="kernels are a subset of Python: numbers, tuples, arrays, math and numba.cuda",
+        advice="Kernels are a subset of Python: numbers, tuples, arrays, math and numba.cuda.",
     )

@@ -117,10 +117,10 @@ class Context:
             raise ValueError(
                 "Array contains non-contiguous buffer and cannot be transferred as a single memory region."
             )
-        first = array.reshape(-1, order="A")[:1]
-        if copy and array.nbytes > plan.MAX_CONSTANT_BYTES and bool((array == first).all()):
+        if copy and array.nbytes > plan.MAX_CONSTANT_BYTES and _repeats(array):
+            first = array.reshape(-1, order="A")[0]
             result = self.allocate(array.shape, array.dtype, order, None, stream)  # say, zeros: no need to travel
-            self.assign(result, first[0], stream)
+            self.assign(result, first, stream)
             return result
         data = array.tobytes(order="A") if copy and array.nbytes <= plan.MAX_UPLOAD_BYTES else None
         if copy and data is None:
@@ -217,6 +217,14 @@ class Context:
     def synchronize(self, stream: int | None) -> None:
         """Wait for one stream (its number), or for all."""
         self.recording.add(plan.Synchronize(stream=stream, line=self.mistakes.line()))
+
+
+def _repeats(array: np.ndarray[Any, Any]) -> bool:
+    """Whether all elements of a contiguous array have the same bytes; looked at in pieces, to spare memory."""
+    flat = array.reshape(-1, order="A")
+    rows = flat.view(np.uint8).reshape(-1, array.itemsize)
+    step = 1 << 20
+    return all(bool((rows[i : i + step] == rows[0]).all()) for i in range(0, len(rows), step))
 
 
 def _squeezed(shape: tuple[int, ...]) -> tuple[int, ...]:

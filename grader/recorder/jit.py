@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numba
 import numpy as np
 from numba.core import sigutils
+from numba.core.errors import NumbaError
 from numba.np import numpy_support
 
 from grader import plan
@@ -37,7 +38,7 @@ def jit(context: Context, func_or_sig: Any = None, device: bool = False, **optio
         return func_or_sig
     if func_or_sig is None or isinstance(func_or_sig, list) or sigutils.is_signature(func_or_sig):
         given = func_or_sig if isinstance(func_or_sig, list) else [func_or_sig]
-        signatures = tuple(_types(context, s) for s in given if s is not None)
+        signatures = tuple(_types(context, s, device) for s in given if s is not None)
         chosen = _options(context, options)
         return lambda function: _make(context, function, device, chosen, signatures)
     return _make(context, func_or_sig, device, _options(context, options), ())
@@ -109,9 +110,17 @@ def _option(name: str, value: Any) -> Any:
     return bool(value) if name == "fastmath" and value is not None else value
 
 
-def _types(context: Context, signature: Any) -> tuple[plan.TypeOf, ...]:
+def _types(context: Context, signature: Any, device: bool) -> tuple[plan.TypeOf, ...]:
     """The argument types of a signature: a string, a tuple of types or a Numba signature."""
-    arguments, _ = sigutils.normalize_signature(signature)
+    arguments, returned = sigutils.normalize_signature(signature)
+    if returned not in (None, numba.types.void) and not device:
+        context.mistakes.refuse(
+            "jit-option",
+            f"The signature of a kernel returns {returned}.",
+            expected="void(…), or the argument types alone",
+            found=context.short(signature),
+            advice="A kernel writes its results into an array argument.",
+        )
     return tuple(_type_of(context, numba_type) for numba_type in arguments)
 
 
@@ -122,7 +131,7 @@ def _type_of(context: Context, numba_type: Any) -> plan.TypeOf:
         if array:
             return plan.TypeOf(dtype=dtype.str, ndim=numba_type.ndim, layout=numba_type.layout)
         return plan.TypeOf(dtype=dtype.str)
-    except (NotImplementedError, ValueError, AttributeError):
+    except (NumbaError, NotImplementedError, ValueError, AttributeError):
         context.mistakes.refuse(
             "jit-option",
             f"A signature of cuda.jit has the type {numba_type}.",

@@ -136,6 +136,13 @@ class Configured:
         self.blockdim = self._extents(block, "block")
         self.stream = stream
         self.sharedmem = context.integer(shared, "the number of shared bytes")
+        if self.sharedmem < 0:
+            context.mistakes.refuse(
+                "launch-configuration",
+                f"{kernel.py_func.__name__} is launched with a negative number of shared bytes.",
+                expected="0 or more bytes",
+                found=str(self.sharedmem),
+            )
 
     def __call__(self, *arguments: Any, **named: Any) -> None:
         """Write the launch down."""

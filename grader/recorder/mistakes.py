@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from types import CodeType, FrameType, TracebackType
 from typing import NoReturn
 
+from pydantic import ValidationError
+
 from grader.records import Failure, Place
 
 FILENAME = "kernels.py"
@@ -110,6 +112,11 @@ class Mistakes:
         if isinstance(error, RecursionError):
             advice = "A function calls itself without end; look for the call that should stop."
             return Failure("recursion", f"Calls nested too deeply {when}.", where=where, found=found, advice=advice)
+        if isinstance(error, ValidationError):
+            first = error.errors(include_url=False, include_input=False)[0]
+            found = f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}"
+            what = "kernels.py asks the device for something that no launch plan can hold."
+            return Failure("unsupported", what, where=where, found=found)
         if isinstance(error, ImportError):
             advice = "Only numba, numpy and Python's own modules are needed."
             return Failure("import-error", "An import failed.", where=where, found=found, advice=advice)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterable, Sequence
 
+from rich.cells import cell_len, set_cell_size
 from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -18,7 +19,9 @@ from grader.reports.text import check_lines, one_line, wrapped
 from grader.reports.view import for_student
 
 PASSED, FAILED, OPEN = "✓", "✗", "–"
-MAX_NAME = 40
+MIN_NAME, MAX_NAME = 12, 40
+# Narrower than this, a sentence is easier to read on lines of its own.
+MIN_WHY = 48
 
 
 def student_report(verdict: Verdict, *, width: int = 80, colour: bool = False) -> str:
@@ -42,25 +45,41 @@ def student_report(verdict: Verdict, *, width: int = 80, colour: bool = False) -
 
 
 def class_table(verdicts: Sequence[Verdict], *, width: int = 80, colour: bool = False) -> str:
-    """One row per student: each part, total, points judged, one sentence why."""
+    """One row per student: each part, total, points judged; beside or below it one sentence why."""
     present = [part for part in PARTS if any(p.part == part for v in verdicts for p in v.parts)]
-    table = Table(box=None, pad_edge=False, header_style="bold", show_edge=False)
-    table.add_column("student", no_wrap=True, max_width=MAX_NAME)
-    for part in present:
-        table.add_column(part, justify="right", no_wrap=True)
-    table.add_column("total", justify="right", no_wrap=True)
-    table.add_column("judged", justify="right", no_wrap=True)
-    table.add_column("why", ratio=1, overflow="fold")
-    for verdict in verdicts:
-        scores = {score.part: score for score in verdict.parts}
-        table.add_row(
-            Text(one_line(verdict.student, MAX_NAME)),
-            *(Text(_short(scores[part]) if part in scores else "") for part in present),
-            Text("open" if verdict.total is None else f"{verdict.total:g}"),
-            Text(f"{verdict.points_judged:g}/{verdict.points:g}"),
-            Text(one_line(verdict.summary)),
-        )
-    return _render([table], width, colour)
+    head = ["student", *present, "total", "judged"]
+    rows = [_figures(verdict, present) for verdict in verdicts]
+    columns = [max(map(cell_len, column)) for column in zip(head, *rows, strict=True)]
+    # Beside a long name the figures must still fit on the line.
+    columns[0] = min(columns[0], max(MIN_NAME, width - sum(columns[1:]) - 2 * len(columns[1:])))
+    used = sum(columns) + 2 * len(columns)
+    beside = width - used >= MIN_WHY
+    lines = [Text(_aligned(head, columns) + ("  why" if beside else ""), style="bold")]
+    for verdict, row in zip(verdicts, rows, strict=True):
+        figures = _aligned(row, columns)
+        why = one_line(verdict.summary)
+        if beside:
+            lines += map(Text, wrapped(why, width, f"{figures}  ", " " * used))
+        else:
+            lines += map(Text, [figures, *wrapped(why, width, "    ", "    ")])
+    return _render(lines, width, colour)
+
+
+def _figures(verdict: Verdict, parts: Sequence[str]) -> list[str]:
+    scores = {score.part: score for score in verdict.parts}
+    return [
+        one_line(verdict.student, MAX_NAME),
+        *(_short(scores[part]) if part in scores else "" for part in parts),
+        "open" if verdict.total is None else f"{verdict.total:g}",
+        f"{verdict.points_judged:g}/{verdict.points:g}",
+    ]
+
+
+def _aligned(cells: Sequence[str], columns: Sequence[int]) -> str:
+    """Cells side by side: the first to the left, figures to the right. Widths count terminal columns."""
+    cells = [set_cell_size(cells[0], columns[0]).rstrip(), *cells[1:]]
+    padding = [" " * (column - cell_len(cell)) for cell, column in zip(cells, columns, strict=True)]
+    return "  ".join([cells[0] + padding[0], *(pad + cell for pad, cell in zip(padding[1:], cells[1:], strict=True))])
 
 
 def plain_table(rows: Sequence[Sequence[str]], *, width: int = 80, colour: bool = False) -> str:

@@ -136,7 +136,7 @@ class Binder:
         raise Refused(
             Failure(
                 "malformed-plan",
-                f"the launch plan names {function.qualname!r} at line {function.line}, which is no function of kernels.py",
+                f"The launch plan names {function.qualname!r} at line {function.line}: no function of kernels.py.",
             )
         )
 
@@ -172,11 +172,11 @@ class Binder:
         return Refused(
             Failure(
                 "unsupported-capture",
-                f"{function.qualname} uses {name}, which is {what}: a kernel cannot use that",
+                f"{function.qualname} uses {name}, which is {what}: a kernel cannot use that.",
                 expected="numbers, tuples, small arrays, functions decorated with cuda.jit, or names of numba and math",
                 found=what,
                 where=str(Place(function.line, text)),
-                advice=f"pass what the kernel needs of {name} as arguments",
+                advice=f"Pass what the kernel needs of {name} as arguments.",
             )
         )
 

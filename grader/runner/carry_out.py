@@ -112,4 +112,4 @@ def _argument(argument: Any, name: str, inputs: dict[str, Any]) -> Any:
 
 
 def _malformed(why: str) -> Refused:
-    return Refused(Failure("malformed-plan", f"the launch plan does not fit the call: {why}"))
+    return Refused(Failure("malformed-plan", f"The launch plan does not fit the call: {why}."))

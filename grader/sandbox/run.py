@@ -105,18 +105,18 @@ def _of_death(death: Death, device: str, limits: Limits) -> Failure:
     if death.kind == "time-out":
         return Failure(
             "time-out",
-            "the kernels did not finish in time",
+            "The kernels did not finish in time.",
             expected=f"an end within {limits.cpu_seconds:g} s",
             found="they were still being compiled or running",
-            advice="look for a loop that never ends, or for work that grows too fast",
+            advice="Look for a loop that never ends, or for work that grows too fast.",
         )
     if death.kind == "memory":
         return Failure(
             "memory",
-            "the kernels need more memory than this assignment allows",
+            "The kernels need more memory than this assignment allows.",
             expected=f"at most {(limits.memory_bytes or 0) >> 20} MiB" if limits.memory_bytes else "",
-            advice="look at the sizes of scratch arrays, and of local and shared arrays",
+            advice="Look at the sizes of scratch arrays, and of local and shared arrays.",
         )
     if death.kind == "signal" and device == "cuda" and str(signal.SIGSEGV.name) in death.detail:
-        return Failure("crash", "the kernel crashed the process that ran it", found=death.detail)
+        return Failure("crash", "The kernel crashed the process that ran it.", found=death.detail)
     raise errors.ChildFault(f"the runner ended before it answered ({death.kind}: {death.detail})")

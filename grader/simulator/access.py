@@ -80,8 +80,8 @@ def report_outside(
         "out-of-bounds",
         Severity.ERROR,
         place,
-        f"{verb} {array.name}[{position}] outside its shape ({shape}{comma}), by thread {thread} of block {block}",
-        f"let only threads whose index is inside {array.name} get here: guard the access with an if",
+        f"{verb} {array.name}[{position}] outside its shape ({shape}{comma}), by thread {thread} of block {block}.",
+        f"Let only threads whose index is inside {array.name} get here: guard the access with an if.",
         array=array.name,
         threads=threads,
         count=len(lanes),
@@ -90,7 +90,7 @@ def report_outside(
 
 def load(machine: Machine, array: ArrayRef, indices: tuple[Any, ...], place: Place) -> Any:
     """The elements at ``indices``, of the array's dtype; 0 for a lane that is outside."""
-    elements, bad = locate(machine, array, indices, place, "read of")
+    elements, bad = locate(machine, array, indices, place, "Read of")
     machine.counters[array.space + "_loads"] += machine.active
     memory = machine.spaces[array.space].view(array.dtype)
     if bad is None:
@@ -103,7 +103,7 @@ def load(machine: Machine, array: ArrayRef, indices: tuple[Any, ...], place: Pla
 
 def store(machine: Machine, array: ArrayRef, indices: tuple[Any, ...], value: Any, place: Place) -> None:
     """Write ``value``, cast to the array's dtype. Of lanes that write one element, the last wins."""
-    elements, bad = locate(machine, array, indices, place, "write to")
+    elements, bad = locate(machine, array, indices, place, "Write to")
     machine.counters[array.space + "_stores"] += machine.active
     memory = machine.spaces[array.space].view(array.dtype)
     value = convert(value, array.dtype)
@@ -130,7 +130,7 @@ def atomic(
 
     Returns the old values. ``direct`` is a ufunc whose ``at`` does the same when nobody wants them.
     """
-    elements, bad = locate(machine, array, indices, place, "atomic operation on")
+    elements, bad = locate(machine, array, indices, place, "Atomic operation on")
     machine.counters[array.space + "_atomics"] += machine.active
     memory = machine.spaces[array.space].view(array.dtype)
     everyone = np.arange(machine.active) if bad is None else np.flatnonzero(~np.broadcast_to(bad, machine.active))
@@ -174,7 +174,7 @@ def view(machine: Machine, array: ArrayRef, items: tuple[Any, ...], place: Place
         inside, outside = _wrap(item, length)
         if outside is not False:
             report_outside(
-                machine, array, tuple(i for i in items if not isinstance(i, tuple)), outside, place, "view of"
+                machine, array, tuple(i for i in items if not isinstance(i, tuple)), outside, place, "View of"
             )
             inside = np.where(outside, 0, inside)
         address = address + inside * stride

@@ -196,6 +196,12 @@ class Body:
             numba_type, types.Callable | types.Module | types.DType | types.NumberClass
         )
 
+    def has_values(self, numba_type: Any) -> bool:
+        """Whether the machine can hold values of this type; text, say, exists while compiling only."""
+        if isinstance(numba_type, types.BaseTuple):
+            return all(self.has_values(plain(item)) for item in numba_type)
+        return is_scalar(numba_type) or isinstance(numba_type, types.Array | types.SliceType)
+
     def constant_value(self, value: Any, numba_type: Any) -> Any:
         """A captured value as the machine holds it."""
         if isinstance(numba_type, types.BaseTuple):

@@ -413,7 +413,7 @@ _scalar("ffs", _find_first_set)
 _scalar("brev", _reverse_bits)
 _scalar("cbrt", np.cbrt)
 _scalar("fma", FUSED_MULTIPLY_ADD)
-_scalar("selp", lambda condition, yes, no: np.where(condition, yes, no)[...])
+_scalar("selp", lambda condition, yes, no: np.asarray(np.where(condition, yes, no))[()])
 
 
 @_on("activemask")

@@ -128,7 +128,9 @@ class Frontend:
             try:
                 with self._typing_only():
                     self._typed[key] = self._compile(function, arg_types)
-            except _ERRORS as error:
+            except (NotSimulated, KernelError):
+                raise
+            except Exception as error:  # Numba's own errors, and what escapes from its typing of wrong code
                 if self._recursive:
                     raise NotSimulated(f"the simulator does not know recursion ({self._recursive})") from None
                 if self._depth:
@@ -156,6 +158,8 @@ class Frontend:
                 locals={},
                 pipeline_class=_pipeline(),
             )
+        if self._depth == 1 and not isinstance(return_type, types.NoneType):
+            raise KernelError(f"A kernel returns nothing, but this one returns {return_type}.", ir.loc.line)
         loc = ir.loc
         return TypedFunction(
             function.__qualname__, loc.filename, loc.line, ir, typemap, calltypes, return_type, arg_types
@@ -207,6 +211,9 @@ def callee_key(callee: Any) -> Any:
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 _FILE_LINE = re.compile(r'File "([^"]*kernels\.py)", line (\d+)')
 _ERROR_LINE = re.compile(r"^\s*(?:[\w.]*(?:Error|Exception)): ?(.*)$")
+_SIGNATURE = re.compile(r"^\s*>>> (.+)$", re.MULTILINE)
+_TEXT = re.compile(r"Literal\[str\]\((.*?)\)")
+_LITERAL = re.compile(r"Literal\[\w+\]\((.*?)\)")
 _NOISE = re.compile(
     r"^(Failed in .* mode pipeline|During: |- Resolution failure|- argument|There are \d+ candidate|Overload of"
     r"|Match failure|Rejected as|File |During|Enable|This is not usually|To see Python|numba|For more information)"
@@ -230,15 +237,18 @@ def explain(error: BaseException) -> tuple[str, int]:
         kept.append(row)
     errors = [match.group(1) for row in kept if (match := _ERROR_LINE.match(row)) and match.group(1)]
     first = next((row for row in kept if not _ERROR_LINE.match(row)), kept[0] if kept else type(error).__name__)
+    signature = _SIGNATURE.search(text)
+    if first.startswith("No implementation of function") and signature:
+        memory = re.search(r"<function (shared|local)\.array", first)
+        first = f"Numba has no {signature.group(1)} for kernels."
+        if memory:
+            first = (
+                f"Numba has no {memory.group(1)}.{signature.group(1)}: its shape must be a constant, its dtype a type."
+            )
     parts = [first]
-    if first.startswith("No implementation of function"):
-        parts += [row for row in kept if "found for signature" in row][:1]
-        signature = next((row.strip("> ") for row in rows if row.startswith(">>>")), "")
-        if signature:
-            parts.append(signature)
-    if errors and errors[-1] not in parts:
+    if errors and errors[-1] not in first:
         parts.append(errors[-1])
-    return " ".join(dict.fromkeys(parts))[:600], line
+    return _LITERAL.sub(r"\1", _TEXT.sub(r"'\1'", " ".join(parts)))[:600], line
 
 
 def _line_of(error: BaseException, text: str) -> int:

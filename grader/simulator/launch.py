@@ -94,7 +94,7 @@ class Simulator:
             raise LaunchRefused(
                 f"a block asks for {static + dynamic_shared_bytes} bytes of shared memory; "
                 f"{self.gpu.name} gives at most {self.gpu.max_shared_bytes_per_block}",
-                "use smaller tiles or a smaller dtype",
+                "Use smaller tiles or a smaller dtype.",
             )
         values = []
         for argument, source, target in zip(arguments, given, wanted, strict=True):
@@ -189,7 +189,7 @@ def choose_signature(given: tuple[Any, ...], signatures: Sequence[tuple[Any, ...
     found = ", ".join(map(str, given))
     raise LaunchRefused(
         f"no declared signature of the kernel fits: declared {declared}, called with ({found})",
-        "leave the signature out and let Numba infer the types",
+        "Leave the signature out and let Numba infer the types.",
     )
 
 
@@ -211,20 +211,20 @@ def check_geometry(gpu: GpuModel, grid: Triple, block: Triple) -> None:
         which, value = ("grid", grid) if min(grid) < 1 else ("block", block)
         raise LaunchRefused(
             f"a {which} of {value} is empty: every dimension must be at least 1",
-            "round the number of blocks up: (n + threads - 1) // threads",
+            "Round the number of blocks up: (n + threads - 1) // threads.",
         )
-    swapped = " Are block and grid swapped? A launch is kernel[blocks_per_grid, threads_per_block](...)."
+    swapped = ". Are block and grid swapped? A launch is kernel[blocks_per_grid, threads_per_block](...)"
     if threads > gpu.max_threads_per_block or any(b > limit for b, limit in zip(block, gpu.max_block, strict=True)):
         hint = swapped if grid[0] * grid[1] * grid[2] <= gpu.max_threads_per_block else ""
         raise LaunchRefused(
             f"a block of {block} has {threads} threads; {gpu.name} allows at most {gpu.max_threads_per_block} "
             f"threads and {gpu.max_block} per dimension.{hint}",
-            "use fewer threads per block and more blocks",
+            "Use fewer threads per block and more blocks.",
         )
     if any(g > limit for g, limit in zip(grid, gpu.max_grid, strict=True)):
         raise LaunchRefused(
             f"a grid of {grid} is too large; {gpu.name} allows at most {gpu.max_grid}",
-            "put the longest dimension first",
+            "Put the longest dimension first.",
         )
 
 

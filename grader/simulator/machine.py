@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from grader.records import Place, Severity
+from grader.records import Place
+from grader.simulator.barriers import Barriers
 from grader.simulator.findings import Findings
 from grader.simulator.memory import ArrayRef, Space, is_wide, merge, round_up, take
 from grader.simulator.program import Barrier, Block, Branch, Exit, Jump, Program, Registers
@@ -67,7 +68,7 @@ class Machine:
         self._registers: Registers = []
         self._pending: dict[int, LaneIndex | None] = {}
         self._since: dict[int, int] = {}
-        self._waiting: dict[int, LaneIndex] = {}
+        self._barriers: Barriers
         self._issues = 0
 
     # ------------------------------------------------------------------ what steps use
@@ -92,14 +93,8 @@ class Machine:
         """Whether a group other than the running one may still read this register."""
         blocks = self.program.blocks
         return any(register in blocks[target].live_in for target in self._pending) or any(
-            register in blocks[index].live_in or register in self._barrier_reads(index) for index in self._waiting
+            register in block.live_out for block in self._barriers.blocks()
         )
-
-    def _barrier_reads(self, index: int) -> frozenset[int]:
-        end = self.program.blocks[index].end
-        assert isinstance(end, Barrier)
-        target = self.program.blocks[end.target].live_in
-        return target | {end.predicate, end.mask}
 
     # ------------------------------------------------------------------ scheduling
 
@@ -109,14 +104,14 @@ class Machine:
         self._registers = [*arguments, *([None] * (self.program.registers - len(arguments)))]
         self._pending = {0: None}
         self._since = {0: self._issues}
-        self._waiting = {}
-        while self._pending or self._waiting:
+        self._barriers = Barriers(self.program, wave, self._registers, self.findings)
+        while self._pending or self._barriers:
             if not self._pending:
                 self._release(stuck=True)
                 continue
             index = self._choose()
             lanes = self._pending.pop(index)
-            if lanes is not None and lanes.size == wave.alive and not self._pending and not self._waiting:
+            if lanes is not None and lanes.size == wave.alive and not self._pending and not self._barriers:
                 self._compact(lanes, self.program.blocks[index])
                 lanes = None
             self._issue(index, lanes)
@@ -170,17 +165,15 @@ class Machine:
                 self._branch(registers[condition], yes, no, lanes)
             case Exit():
                 self.wave.retire(lanes)
-                if self._waiting:
+                if self._barriers:
                     self._release(stuck=False)
             case Barrier() as barrier:
                 self.counters["barriers"] += self.active if barrier.scope == "block" else 0
-                if lanes is None and not self._waiting:
-                    self._pass_barrier(barrier, None)
+                if lanes is None and not self._barriers:
+                    self._barriers.vote(barrier, None)
                     self._go(barrier.target, None)
                     return
-                arriving = np.arange(self.wave.total) if lanes is None else lanes
-                known = self._waiting.get(index)
-                self._waiting[index] = arriving if known is None else np.concatenate([known, arriving])
+                self._barriers.arrive(index, np.arange(self.wave.total) if lanes is None else lanes)
                 self._release(stuck=False)
 
     def _branch(self, condition: Any, yes: int, no: int, lanes: LaneIndex | None) -> None:
@@ -208,109 +201,10 @@ class Machine:
         joined = np.concatenate([known, lanes])
         self._pending[target] = None if joined.size == self.wave.total else joined
 
-    # ------------------------------------------------------------------ barriers
-
-    def _pass_barrier(self, barrier: Barrier, lanes: LaneIndex | None) -> None:
-        """The vote of a barrier's ``count``, ``and``, ``or`` forms, for lanes that pass it together."""
-        if not barrier.vote:
-            return
-        slots = self.wave.coordinate("slot")
-        slots = np.broadcast_to(slots, self.wave.total) if not is_wide(slots) else slots
-        slots = slots if lanes is None else slots[lanes]
-        predicate = np.broadcast_to(take(self._registers[barrier.predicate], lanes), slots.shape) != 0
-        yes = np.bincount(slots, predicate)[slots]
-        there = np.bincount(slots)[slots]
-        vote = {"count": yes, "and": yes == there, "or": yes > 0}[barrier.vote].astype(np.int32)
-        old = None if lanes is None else self._registers[barrier.result]
-        self._registers[barrier.result] = vote if lanes is None else merge(old, vote, lanes, self.wave.total)
-
     def _release(self, *, stuck: bool) -> None:
-        """Let lanes pass whose barrier is complete. ``stuck`` says that no other lane can still arrive."""
-        blocks = self.program.blocks
-        for index in list(self._waiting):
-            barrier = blocks[index].end
-            assert isinstance(barrier, Barrier)
-            if barrier.scope == "warp":
-                self._release_warps(index, barrier, stuck=stuck)
-        waiting = {i: lanes for i, lanes in self._waiting.items() if blocks[i].end.scope == "block"}  # type: ignore[union-attr]
-        if not waiting:
-            return
-        slots = np.broadcast_to(self.wave.coordinate("slot"), self.wave.total)
-        everyone = np.concatenate(list(waiting.values()))
-        arrived = np.bincount(slots[everyone], minlength=self.wave.blocks)
-        complete = (arrived > 0) & (arrived == self.wave.alive_per_block())
-        if not complete.any():
-            if stuck and self._waiting.keys() == waiting.keys():
-                raise AssertionError("a barrier waits for lanes that are neither running nor returned")
-            return
-        self._report_divergence(waiting, slots, complete)
-        for index, lanes in waiting.items():
-            passing = complete[slots[lanes]]
-            if not passing.any():
-                continue
-            released, kept = lanes[passing], lanes[~passing]
-            if kept.size:
-                self._waiting[index] = kept
-            else:
-                del self._waiting[index]
-            barrier = blocks[index].end
-            assert isinstance(barrier, Barrier)
-            self._pass_barrier(barrier, released)
-            self._go(barrier.target, None if released.size == self.wave.total else released)
-
-    def _report_divergence(
-        self, waiting: dict[int, LaneIndex], slots: npt.NDArray[Any], complete: npt.NDArray[np.bool_]
-    ) -> None:
-        places = {index: self.program.blocks[index].end.place for index in waiting}  # type: ignore[union-attr]
-        if len({place.line for place in places.values()}) < 2:
-            return
-        seen = np.zeros(self.wave.blocks, np.int64)
-        for line in {place.line for place in places.values()}:
-            here = np.concatenate([lanes for index, lanes in waiting.items() if places[index].line == line])
-            seen += np.bincount(slots[here], minlength=self.wave.blocks) > 0
-        split = complete & (seen > 1)
-        if not split.any():
-            return
-        first, second = sorted(places.values(), key=lambda place: place.line)[:2]
-        example = next(lanes[split[slots[lanes]]][0] for index, lanes in waiting.items() if split[slots[lanes]].any())
-        self.findings.add(
-            "divergent-barrier",
-            Severity.ERROR,
-            first,
-            f"threads of one block wait at different barriers: some at line {first.line}, others at line {second.line}",
-            "put syncthreads() where every thread of the block passes it, outside of if and else",
-            threads=self.wave.threads(np.asarray([example])),
-            count=int(split.sum()),
-        )
-
-    def _release_warps(self, index: int, barrier: Barrier, *, stuck: bool) -> None:
-        lanes = self._waiting[index]
-        mask = take(self._registers[barrier.mask], lanes) if barrier.mask >= 0 else np.int64(-1)
-        warps = np.broadcast_to(self.wave.coordinate("warp"), self.wave.total)
-        bits = np.left_shift(np.int64(1), np.broadcast_to(self.wave.coordinate("lane"), self.wave.total))
-        alive = self.wave.alive_mask()
-        here = np.zeros(self.wave.warps, np.int64)
-        np.bitwise_or.at(here, warps[lanes], bits[lanes])
-        there = np.zeros(self.wave.warps, np.int64)
-        np.bitwise_or.at(there, warps[alive], bits[alive])
-        needed = np.broadcast_to(mask, lanes.shape).astype(np.int64) & 0xFFFFFFFF & there[warps[lanes]]
-        passing = (needed & ~here[warps[lanes]]) == 0
-        if stuck and not passing.any():
-            passing[:] = True
-            self.findings.add(
-                "incomplete-warp",
-                Severity.ERROR,
-                barrier.place,
-                "the mask names lanes of the warp that never come to this line",
-                "let every lane that the mask names execute the call, or name only those that do",
-                threads=self.wave.threads(lanes[:1]),
-            )
-        if not passing.any():
-            return
-        kept = lanes[~passing]
-        if kept.size:
-            self._waiting[index] = kept
-        else:
-            del self._waiting[index]
-        released = lanes[passing]
-        self._go(barrier.target, None if released.size == self.wave.total else released)
+        """Let lanes go on whose barrier is complete. ``stuck`` says that no other lane can still arrive."""
+        released = self._barriers.release(stuck=stuck)
+        if stuck and not released:
+            raise AssertionError("lanes wait for others that neither run, nor wait, nor have returned")
+        for target, lanes in released:
+            self._go(target, None if lanes.size == self.wave.total else lanes)

@@ -72,6 +72,7 @@ class Block:
     # filled in by Program.finish
     rank: int = 0
     live_in: frozenset[int] = frozenset()
+    live_out: frozenset[int] = frozenset()
     inputs: tuple[int, ...] = ()
     outputs: tuple[int, ...] = ()
 
@@ -135,5 +136,6 @@ class Program:
             if isinstance(block.end, Barrier):
                 after |= {block.end.predicate, block.end.mask}
             block.live_in = frozenset(live[index])
+            block.live_out = frozenset(after)
             block.inputs = tuple(sorted(block.reads))
             block.outputs = tuple(sorted(block.writes & after))

@@ -13,12 +13,19 @@ from grader.simulator import access
 from grader.simulator.body import Body, Unit
 from grader.simulator.calls import translate_call
 from grader.simulator.expressions import EXPRESSIONS
-from grader.simulator.frontend import Frontend, TypedFunction, callee_key, python_function, types
+from grader.simulator.frontend import Frontend, KernelError, TypedFunction, callee_key, python_function, types
 from grader.simulator.machine import Machine
 from grader.simulator.numba_types import plain
 from grader.simulator.program import Branch, Exit, Jump, Program, Registers
 
 MAX_INLINE_DEPTH = 40
+# These have types, but the CUDA target cannot compile them.
+NOT_IN_KERNELS = {
+    "build_list": "lists: take cuda.local.array or a tuple",
+    "build_set": "sets",
+    "build_map": "dictionaries",
+    "yield": "yield",
+}
 
 
 def translate(frontend: Frontend, typed: TypedFunction, source: list[str], filename: str) -> Program:
@@ -140,6 +147,8 @@ class Inlined(Body):
             if value.op == "call":
                 self.call(target, value)
                 return
+            if value.op in NOT_IN_KERNELS:
+                raise KernelError(f"A kernel cannot use {NOT_IN_KERNELS[value.op]}.", self.line)
             handler = EXPRESSIONS.get(value.op)
             if handler is None:
                 raise self.unknown(f"the expression {value.op}")
@@ -149,7 +158,7 @@ class Inlined(Body):
 
     def assign_constant(self, target: Any, value: Any, target_type: Any) -> None:
         self.static[target.name] = value
-        if self.is_static(target_type) or isinstance(target_type, types.NoneType | types.UnicodeType):
+        if not self.has_values(plain(target_type)):
             return
         self.constant(target.name, self.constant_value(value, plain(target_type)))
 

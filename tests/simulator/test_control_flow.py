@@ -18,7 +18,7 @@ def test_branches_take_each_lane_its_own_way(launch):
         i = cuda.grid(1)
         if i < out.size:
             if x[i] > 0:
-                if x[i] > 1:
+                if x[i] > 1:  # noqa: SIM108
                     y = x[i] * 2
                 else:
                     y = x[i] + 10

@@ -1,0 +1,150 @@
+"""Where lanes wait for each other: the barriers of a block, and of the lanes of a warp. Runs in the runner."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from grader.records import Place, Severity
+from grader.simulator.findings import Findings
+from grader.simulator.memory import is_wide, merge, take
+from grader.simulator.program import Barrier, Block, Program, Registers
+from grader.simulator.wave import Wave
+
+LaneIndex = npt.NDArray[np.intp]
+Released = tuple[int, LaneIndex]  # where to go on, and who
+
+
+class Barriers:
+    """The waiting lanes of one wave, by the block whose end is the barrier."""
+
+    def __init__(self, program: Program, wave: Wave, registers: Registers, findings: Findings) -> None:
+        self._program = program
+        self._wave = wave
+        self._registers = registers
+        self._findings = findings
+        self._waiting: dict[int, LaneIndex] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._waiting)
+
+    def blocks(self) -> Iterator[Block]:
+        """The blocks at whose ends lanes wait."""
+        return (self._program.blocks[index] for index in self._waiting)
+
+    def arrive(self, index: int, lanes: LaneIndex) -> None:
+        """These lanes wait at the end of block ``index``."""
+        known = self._waiting.get(index)
+        self._waiting[index] = lanes if known is None else np.concatenate([known, lanes])
+
+    def _barrier(self, index: int) -> Barrier:
+        end = self._program.blocks[index].end
+        assert isinstance(end, Barrier)
+        return end
+
+    def _leave(self, index: int, passing: npt.NDArray[np.bool_]) -> LaneIndex:
+        """Take the passing lanes out of those that wait."""
+        lanes = self._waiting.pop(index)
+        if not passing.all():
+            self._waiting[index] = lanes[~passing]
+        return lanes[passing]
+
+    def release(self, *, stuck: bool) -> list[Released]:
+        """Who may go on, and where. ``stuck`` says that no other lane can still arrive."""
+        released = []
+        for index in list(self._waiting):
+            if self._barrier(index).scope == "warp":
+                released += self._release_warps(index, stuck=stuck)
+        return released + self._release_blocks()
+
+    # ------------------------------------------------------------------ blocks
+
+    def vote(self, barrier: Barrier, lanes: LaneIndex | None) -> None:
+        """What ``syncthreads_count``, ``_and`` and ``_or`` return to lanes that pass together (None: all)."""
+        if not barrier.vote:
+            return
+        slots = np.broadcast_to(self._wave.coordinate("slot"), self._wave.total)
+        slots = slots if lanes is None else slots[lanes]
+        predicate = np.broadcast_to(take(self._registers[barrier.predicate], lanes), slots.shape) != 0
+        yes = np.bincount(slots, predicate)[slots]
+        there = np.bincount(slots)[slots]
+        vote = {"count": yes, "and": yes == there, "or": yes > 0}[barrier.vote].astype(np.int32)
+        old = None if lanes is None else self._registers[barrier.result]
+        self._registers[barrier.result] = vote if lanes is None else merge(old, vote, lanes, self._wave.total)
+
+    def _release_blocks(self) -> list[Released]:
+        waiting = {i: lanes for i, lanes in self._waiting.items() if self._barrier(i).scope == "block"}
+        if not waiting:
+            return []
+        slots = np.broadcast_to(self._wave.coordinate("slot"), self._wave.total)
+        arrived = np.bincount(slots[np.concatenate(list(waiting.values()))], minlength=self._wave.blocks)
+        complete = (arrived > 0) & (arrived == self._wave.alive_per_block())
+        if not complete.any():
+            return []
+        self._report_divergence(waiting, slots, complete)
+        released = []
+        for index, lanes in waiting.items():
+            passing = complete[slots[lanes]]
+            if passing.any():
+                there = self._leave(index, passing)
+                self.vote(self._barrier(index), there)
+                released.append((self._barrier(index).target, there))
+        return released
+
+    def _report_divergence(
+        self, waiting: dict[int, LaneIndex], slots: npt.NDArray[Any], complete: npt.NDArray[np.bool_]
+    ) -> None:
+        """Threads of a block that met at barriers of different lines. One line may be two blocks of Numba's IR."""
+        by_line: dict[int, tuple[Place, list[LaneIndex]]] = {}
+        for index, lanes in waiting.items():
+            place = self._barrier(index).place
+            by_line.setdefault(place.line, (place, []))[1].append(lanes)
+        lines_seen = sum(
+            (np.bincount(slots[np.concatenate(lanes)], minlength=self._wave.blocks) > 0).astype(np.int64)
+            for _, lanes in by_line.values()
+        )
+        split = complete & (lines_seen > 1)
+        if not split.any():
+            return
+        first, second = [by_line[line][0] for line in sorted(by_line)][:2]
+        everyone = np.concatenate(list(waiting.values()))
+        self._findings.add(
+            "divergent-barrier",
+            Severity.ERROR,
+            first,
+            f"Threads of a block wait at different barriers: some at line {first.line}, others at line {second.line}.",
+            "Put syncthreads() where every thread of the block passes it, outside of if and else.",
+            threads=self._wave.threads(everyone[split[slots[everyone]]][:1]),
+            count=int(split.sum()),
+        )
+
+    # ------------------------------------------------------------------ warps
+
+    def _release_warps(self, index: int, *, stuck: bool) -> list[Released]:
+        barrier, lanes = self._barrier(index), self._waiting[index]
+        mask = take(self._registers[barrier.mask], lanes) if barrier.mask >= 0 else np.int64(-1)
+        mask = mask if is_wide(mask) else np.broadcast_to(mask, lanes.shape)
+        warps = np.broadcast_to(self._wave.coordinate("warp"), self._wave.total)
+        bits = np.left_shift(np.int64(1), np.broadcast_to(self._wave.coordinate("lane"), self._wave.total))
+        alive = self._wave.alive_mask()
+        here, there = np.zeros((2, self._wave.warps), np.int64)
+        np.bitwise_or.at(here, warps[lanes], bits[lanes])
+        np.bitwise_or.at(there, warps[alive], bits[alive])
+        needed = mask.astype(np.int64) & 0xFFFFFFFF & there[warps[lanes]]
+        passing = (needed & ~here[warps[lanes]]) == 0
+        if stuck and not passing.any():
+            passing[:] = True
+            self._findings.add(
+                "incomplete-warp",
+                Severity.ERROR,
+                barrier.place,
+                "The mask names lanes of the warp that never come to this line.",
+                "Let every lane that the mask names execute the call, or name only those that do.",
+                threads=self._wave.threads(lanes[:1]),
+            )
+        if not passing.any():
+            return []
+        return [(barrier.target, self._leave(index, passing))]

@@ -1,0 +1,220 @@
+"""Every way to hand in something wrong gives one clear failure, of its own kind, that names the place."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import pytest
+
+from grader.errors import NotSimulated
+from grader.judge import CheckFailed
+from grader.sandbox.limits import Limits
+
+RIGHT = """
+@cuda.jit
+def kernel(x, factor, out, shift):
+    i = cuda.grid(1)
+    if i < out.size:
+        out[i] = factor * x[i] + shift
+
+def scale(x, factor, out, bumped):
+    kernel[(x.size + 63) // 64, 64](x, factor, out, float32(1.0) if bumped else float32(0.0))
+"""
+GUARD = "    if i < out.size:\n        out[i]"
+LINE = "out[i] = factor * x[i] + shift"
+
+CASES = {
+    "a stub that writes nothing": (RIGHT.replace(LINE, "pass"), "nothing-written", "the kernel wrote nothing"),
+    "entry point missing": ("def other(): pass", "no-entry-point", "no function scale"),
+    "entry point takes other arguments": (
+        "def scale(x, out): pass",
+        "wrong-arguments",
+        "def scale(x, factor, out, bumped)",
+    ),
+    "host reads an element": ("def scale(x, factor, out, bumped):\n    return x[0] > 1", "contents-read", "x[0] > 1"),
+    "host reads a data scalar": (
+        "def scale(x, factor, out, bumped):\n    return 2 * factor",
+        "contents-read",
+        "factor",
+    ),
+    "host copies to the host": (
+        "def scale(x, factor, out, bumped):\n    x.copy_to_host()",
+        "contents-read",
+        "x.copy_to_host()",
+    ),
+    "returns instead of writing": (
+        "def scale(x, factor, out, bumped):\n    return out",
+        "returned-a-value",
+        "results in out",
+    ),
+    "launches nothing": ("def scale(x, factor, out, bumped): pass", "no-launch", "launched no kernel"),
+    "writes another shape": (
+        "def scale(x, factor, out, bumped):\n    out[:] = np.zeros(3)",
+        "exception",
+        "out[:] = np.zeros(3)",
+    ),
+    "copies another dtype": (
+        "def scale(x, factor, out, bumped):\n    out.copy_to_device(cuda.device_array(out.shape, np.int8))",
+        "wrong-dtype",
+        "copy_to_device",
+    ),
+    "exception at import": ("1 / 0", "exception", "ZeroDivisionError"),
+    "exception at call": ("def scale(x, factor, out, bumped): [][1]", "exception", "IndexError"),
+    "syntax error": ("def scale(:", "syntax-error", "kernels.py:4"),
+    "import error": ("import no_such_module", "import-error", "no_such_module"),
+    "sys.exit at import": ("import sys\nsys.exit(0)", "exit", "sys.exit"),
+    "leaves through os._exit": ("import os\nos._exit(0)", "exit", "os._exit"),
+    "crash by signal": ("import ctypes\nctypes.string_at(0)", "crash", "SIGSEGV"),
+    "host memory": ("y = bytearray(1 << 34)", "memory", "memory"),
+    "device memory": (
+        "@cuda.jit\ndef k(t): t[0] = 1\ndef scale(x, factor, out, bumped): k[1, 1](cuda.device_array(1 << 30))",
+        "memory",
+        "8,589,934,592 bytes",
+    ),
+    "a name that is not defined": (RIGHT.replace("factor *", "faktor *"), "kernel-rejected", "'faktor' is not defined"),
+    "a type that does not fit": (RIGHT.replace("factor *", "'a' *"), "kernel-rejected", "mul('a', float32)"),
+    "a list in a kernel": (RIGHT.replace(LINE, "y = [1.0, 2.0]\n        out[i] = y[i]"), "kernel-rejected", "lists"),
+    "a kernel that returns": (RIGHT.replace(LINE, LINE + "\n    return i"), "kernel-rejected", "returns nothing"),
+    "shared memory without a constant size": (
+        RIGHT.replace(LINE, "s = cuda.shared.array(x.size, float32)\n        s[0] = 1"),
+        "kernel-rejected",
+        "shape must be a constant",
+    ),
+    "block and grid left out": (
+        RIGHT.replace("kernel[(x.size + 63) // 64, 64](", "kernel("),
+        "launch-configuration",
+        "kernel[blocks, threads]",
+    ),
+    "block and grid swapped": (
+        RIGHT.replace("[(x.size + 63) // 64, 64]", "[64, (x.size + 63) * 64]"),
+        "launch-refused",
+        "swapped",
+    ),
+    "block too large": (RIGHT.replace("(x.size + 63) // 64, 64", "x.size, 2048"), "launch-refused", "at most 1024"),
+    "grid of zero": (RIGHT.replace("(x.size + 63) // 64", "x.size // 10**6"), "launch-refused", "empty"),
+    "grid with a fraction": (
+        RIGHT.replace("(x.size + 63) // 64", "x.size / 64"),
+        "launch-configuration",
+        "Divide with //",
+    ),
+    "too much shared memory": (
+        RIGHT.replace("    i =", "    s = cuda.shared.array((200, 200), float32)\n    s[0, 0] = 1\n    i ="),
+        "launch-refused",
+        "160000 bytes of shared memory",
+    ),
+    "a capture that is no data": (
+        RIGHT.replace("+ shift", "+ config.shift").replace(
+            "@cuda", "class Config: shift = 1\nconfig = Config()\n@cuda"
+        ),
+        "unsupported-capture",
+        "config",
+    ),
+    "no guard": (RIGHT.replace(GUARD, "    if True:\n        out[i]"), "out-of-bounds", "x[1000]"),
+    "not all elements": (RIGHT.replace("i < out.size", "i < out.size - 3"), "not-all-written", "out[997]"),
+    "changes an input": (RIGHT.replace(LINE, LINE + "\n        x[i] = 0"), "changed-input", "changed x"),
+    "wrong values": (RIGHT.replace("+ shift", "- x[i] / 64"), "wrong-values", "out[0]"),
+    "float16 precision": (RIGHT.replace("factor * x[i]", "np.float16(factor * x[i])"), "wrong-values", "out["),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_one_clear_failure(candidate, name):
+    text, kind, words = CASES[name]
+    with pytest.raises(CheckFailed) as failed:
+        candidate(text).check("scale", n=1000)
+    failure = failed.value.failure
+    assert failure.kind == kind
+    assert words in str(failure)
+    assert "Traceback" not in str(failure)
+    assert failure.what.endswith((".", "?"))
+    assert len(str(failure)) < 1500
+
+
+@pytest.mark.parametrize(
+    ("contents", "kind"),
+    [(None, "no-kernels-file"), (b"", "empty"), (b"\xff\xfe\x00", "not-utf-8"), (b"#" * (50 << 20), "too-large")],
+)
+def test_files_that_are_no_submission(candidate, contents, kind):
+    with pytest.raises(CheckFailed) as failed:
+        candidate(contents).check("scale", n=10)
+    assert failed.value.failure.what
+    assert failed.value.failure.kind
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "words"),
+    [
+        ("while True: pass", "time-out", ""),
+        ("import time\ntime.sleep(60)", "stalled", "sleep"),
+        (
+            RIGHT.replace("    i = cuda.grid(1)\n", "    i = cuda.grid(1)\n    while i >= 0: i = abs(i)\n"),
+            "time-out",
+            "while i >= 0",
+        ),
+    ],
+)
+def test_what_never_ends_is_ended(candidate, text, kind, words):
+    limits = Limits(cpu_seconds=2, wall_seconds=4, memory_bytes=1 << 30)
+    with pytest.raises(CheckFailed) as failed:
+        candidate(text, limits=limits).check("scale", n=100)
+    assert failed.value.failure.kind == kind
+    assert words in str(failed.value.failure)
+
+
+def test_prints_and_warnings_change_nothing(candidate):
+    noise = "import sys, warnings\nprint('x' * 10_000_000)\nsys.stderr.write('y' * 1_000_000)\nwarnings.warn('z')\n"
+    candidate(noise + RIGHT).check("scale", n=1000)
+
+
+def test_what_the_simulator_does_not_know_is_not_the_students_fault(candidate):
+    helper = "@cuda.jit(device=True)\ndef down(n):\n    return down(n - 1) if n > 0 else 0\n"
+    with pytest.raises(NotSimulated, match="recursion"):
+        candidate(helper + RIGHT.replace("+ shift", "+ shift + down(3)")).check("scale", n=10)
+
+
+def test_a_dead_runner_is_replaced_and_the_next_check_judged(candidate, children):
+    candidate(RIGHT).check("scale", n=10)
+    os.kill(children.runner._process.pid, signal.SIGKILL)
+    candidate(RIGHT).check("scale", n=10)
+
+
+def test_deep_expressions_end_in_a_sentence_or_a_result(candidate):
+    text = RIGHT.replace("+ shift", "+ " + "(" * 60 + "shift" + ")" * 60 + " + shift * float32(0)" * 200)
+    candidate(text).check("scale", n=10)
+    with pytest.raises(CheckFailed) as failed:
+        candidate(RIGHT.replace("+ shift", "+ shift" * 5000)).check("scale", n=10)
+    assert failed.value.failure.kind in {"syntax-error", "too-deep"}
+
+
+def test_integer_outputs_are_held_against_two_fills(candidate):
+    kernel = (
+        "@cuda.jit\ndef kernel(x, out):\n    i = cuda.grid(1)\n    if i < out.size{more}:\n        out[i] = x[i] // 2\n"
+    )
+    host = "def halve(x, out):\n    kernel[(x.size + 31) // 32, 32](x, out)\n"
+    candidate(kernel.format(more="") + host).check("halve", n=300)
+    with pytest.raises(CheckFailed) as failed:
+        candidate(kernel.format(more=" and x[i] > 0") + host).check("halve", n=300)
+    assert failed.value.failure.kind == "not-all-written"
+
+
+def test_two_sizes_in_one_process_catch_what_is_kept(candidate):
+    kept = RIGHT.replace("def scale(", "SIZES = []\ndef scale(").replace(
+        "    kernel[(x.size + 63) // 64, 64]", "    SIZES.append((x.size + 63) // 64)\n    kernel[SIZES[0], 64]"
+    )
+    candidate(kept).check("scale", n=31)
+    candidate(kept).check("scale", n=1025)
+    with pytest.raises(CheckFailed) as failed:
+        candidate(kept).check_each({"entry": "scale", "n": 31}, {"entry": "scale", "n": 1025})
+    assert "n=1025" in str(failed.value.failure)
+    candidate(RIGHT).check_each({"entry": "scale", "n": 31}, {"entry": "scale", "n": 1025})
+
+
+def test_configuration_reaches_host_code_and_data_reaches_kernels_only(candidate):
+    candidate(RIGHT).check("scale", n=77, bumped=True)
+    candidate(RIGHT).check("scale", n=77, bumped=False)
+
+
+def test_the_same_seed_draws_the_same_inputs_for_a_call(candidate):
+    one, two = candidate(RIGHT, seed=5), candidate(RIGHT, seed=5)
+    assert one._rng("scale(n=3)").random() == two._rng("scale(n=3)").random() != one._rng("scale(n=4)").random()

@@ -1,0 +1,75 @@
+"""Counters are those of the kernel as written, and a technique check says what was expected and found."""
+
+from __future__ import annotations
+
+import pytest
+
+from grader.judge import CheckFailed
+
+KERNEL = """
+@cuda.jit
+def kernel(x, factor, out, scratch):
+    tile = cuda.shared.array(64, float32)
+    i = cuda.grid(1)
+    t = cuda.threadIdx.x
+    tile[t] = x[i] if i < x.size else float32(0)
+    cuda.syncthreads()
+    if i < out.size:
+        out[i] = factor * tile[t]
+        cuda.atomic.add(scratch, 0, 1)
+
+def scale(x, factor, out, bumped):
+    kernel[(x.size + 63) // 64, 64](x, factor, out, cuda.device_array(3, np.int32))
+"""
+
+
+def test_counters_are_sums_over_all_threads(candidate):
+    run = candidate(KERNEL).simulate("scale", n=1000)
+    assert dict(run) == {
+        "launches": 1,
+        "threads": 1024,
+        "blocks": 16,
+        "global_loads": 1000,
+        "global_stores": 1000,
+        "global_atomics": 1000,
+        "shared_loads": 1000,
+        "shared_stores": 1024,
+        "shared_atomics": 0,
+        "local_loads": 0,
+        "local_stores": 0,
+        "barriers": 1024,
+        "shared_bytes": 256,
+        "scratch_bytes": 12,
+        "outputs": 1000,
+        "global_loads_per_output": 1,
+        "global_stores_per_output": 1,
+        "global_atomics_per_block": 62.5,
+    }
+
+
+def test_a_requirement_that_holds_is_silent(candidate):
+    run = candidate(KERNEL).simulate("scale", n=100)
+    run.require("global_loads_per_output", at_most=1, at_least=1)
+
+
+@pytest.mark.parametrize(("bounds", "expected"), [({"at_most": 0}, "at most 0"), ({"at_least": 51}, "at least 51")])
+def test_a_requirement_that_fails_teaches(candidate, bounds, expected):
+    run = candidate(KERNEL).simulate("scale", n=100)
+    with pytest.raises(CheckFailed) as failed:
+        run.require("global_atomics_per_block", **bounds, advice="Do it once.")
+    failure = failed.value.failure
+    assert expected in failure.expected
+    assert failure.found == "50"
+    assert failure.advice == "Do it once."
+    assert "n=100" in failure.where
+
+
+def test_an_unknown_counter_is_the_authors_mistake(candidate):
+    with pytest.raises(AttributeError, match="global_loads"):
+        candidate(KERNEL).simulate("scale", n=10).require("loads", at_most=1)
+
+
+def test_a_technique_is_judged_only_when_the_result_is_right(candidate):
+    with pytest.raises(CheckFailed) as failed:
+        candidate(KERNEL.replace("factor * tile", "2 * tile")).simulate("scale", n=100)
+    assert failed.value.failure.kind == "wrong-values"

@@ -1,0 +1,152 @@
+"""No line of kernels.py runs in the trusted process or the runner; no input value reaches the recorder."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+import pytest
+
+from grader.devices.base import Refused
+from grader.plan import Function, LaunchPlan, NameConstant
+from grader.runner.binding import Binder, resolve_name
+from grader.sandbox.frames import encode
+
+MARKED = """
+import os
+
+def mark(where):
+    with open({marks!r}, "a") as file:
+        file.write(f"{{os.getpid()}} {{os.getppid()}} {{where}}\\n")
+    return where
+
+mark("import")
+
+def decorator(function):
+    mark("decorator")
+    return function
+
+class Body:
+    mark("class body")
+
+@decorator
+def helper(x=mark("default argument")):
+    mark("helper")
+
+@cuda.jit
+def kernel(x, factor, out, shift):
+    i = cuda.grid(1)
+    if i < out.size:
+        out[i] = factor * x[i] + shift
+
+def scale(x, factor, out, bumped):
+    mark("host function")
+    kernel[(x.size + 63) // 64, 64](x, factor, out, float32(0.0))
+"""
+
+
+def test_the_recorder_alone_executes_kernels_py(candidate, children, tmp_path):
+    marks = tmp_path / "marks"
+    candidate(MARKED.format(marks=str(marks))).check("scale", n=100)
+    rows = [line.split(" ", 2) for line in marks.read_text().splitlines()]
+    assert {row[2] for row in rows} == {"import", "decorator", "class body", "default argument", "host function"}
+    assert {int(row[1]) for row in rows} == {children.recorder._process.pid}
+    assert os.getpid() not in {int(row[0]) for row in rows}
+    assert children.runner._process.pid not in {int(row[0]) for row in rows}
+
+
+def test_no_input_value_travels_to_the_recorder(candidate, children, monkeypatch):
+    sent: list[bytes] = []
+    call = type(children.recorder).call
+
+    def spy(child: Any, request: Any, limits: Any) -> Any:
+        if child is children.recorder:
+            sent.append(b"".join(bytes(piece) for piece in encode(request)))
+        return call(child, request, limits)
+
+    monkeypatch.setattr(type(children.recorder), "call", spy)
+    made: dict[str, Any] = {}
+    judge = candidate(MARKED.format(marks=os.devnull))
+    make = judge._problems["scale"].make_inputs
+    monkeypatch.setattr(
+        type(judge._problems["scale"]),
+        "make_inputs",
+        lambda self, rng, **sizes: made.update(make(rng, **sizes)) or made,
+    )
+    judge.check("scale", n=100)
+    (frame,) = sent
+    assert len(made["x"]) == 100
+    for value in (*made["x"], made["factor"]):
+        assert value.tobytes() not in frame
+        assert repr(float(value)).encode() not in frame
+
+
+def test_expected_values_and_fills_tell_the_runner_nothing(candidate, children, monkeypatch):
+    sent: list[bytes] = []
+    call = type(children.runner).call
+
+    def spy(child: Any, request: Any, limits: Any) -> Any:
+        if child is children.runner and "plan" in request.header:
+            sent.append(b"".join(bytes(piece) for piece in encode(request)))
+        return call(child, request, limits)
+
+    monkeypatch.setattr(type(children.runner), "call", spy)
+    judge = candidate(MARKED.format(marks=os.devnull), seed=0x5EED5EED5EED5EED)
+    judge.check("scale", n=100)
+    expected = judge._problems["scale"].expected(
+        judge._problems["scale"].make_inputs(judge._rng("scale(n=100)"), n=100)
+    )
+    (frame,) = sent
+    for value in expected["out"]:
+        assert value.tobytes() not in frame
+        assert np.float32(value).tobytes() not in frame
+    assert str(judge._settings.seed).encode() not in frame
+    assert judge._settings.seed.to_bytes(8, "little") not in frame
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "os",
+        "builtins.__import__",
+        "numba.core.types",
+        "numba.extending.intrinsic",
+        "numpy.ctypeslib.os",
+        "numba.cuda.__file__",
+        "sys.modules",
+    ],
+)
+def test_names_outside_the_fixed_list_are_refused(path):
+    plan = _plan(names={"thing": NameConstant(path=path)})
+    with pytest.raises(Refused):
+        Binder("def kernel():\n    thing()\n", plan).kernel(0)
+    with pytest.raises(KeyError):
+        resolve_name(path)
+
+
+@pytest.mark.parametrize(
+    "path", ["numba.cuda.grid", "math.sqrt", "numpy.float32", "numba.types.int32", "numba.cuda.libdevice.fast_expf"]
+)
+def test_names_of_the_fixed_list_are_bound(path):
+    assert resolve_name(path) is not None
+
+
+@pytest.mark.parametrize(
+    "change", [{"code": 7}, {"qualname": "other"}, {"line": 3}, {"code": 0, "qualname": "<module>", "line": 3}]
+)
+def test_a_kernel_that_is_not_in_the_text_is_refused(change):
+    with pytest.raises(Refused) as refused:
+        Binder("def kernel():\n    pass\n", _plan(**change)).kernel(0)
+    assert refused.value.failure.kind == "malformed-plan"
+
+
+def test_bound_functions_see_no_builtins_and_no_module():
+    kernel = Binder("import os\ndef kernel():\n    os.system('true')\n", _plan(line=2)).kernel(0)
+    assert kernel.function.__globals__["__builtins__"] == {}
+    assert "os" not in kernel.function.__globals__
+
+
+def _plan(**changes: Any) -> LaunchPlan:
+    fields = {"code": 1, "qualname": "kernel", "line": 1, "role": "kernel"} | changes
+    return LaunchPlan(entry="scale", buffers=(), functions=(Function(**fields),), operations=())
