@@ -70,7 +70,8 @@ def test_a_job_that_stops_its_zygote_gets_a_death_and_is_killed(
 ) -> None:
     monkeypatch.setattr(exchange, "END_SECONDS", 0.3)
     monkeypatch.setattr(launch, "CLOSE_SECONDS", 0.3)
-    text = f"import os, time; os.write(1, str(os.getpid()).encode()); os.kill(os.getppid(), {signal.SIGSTOP:d}); time.sleep(60)"
+    text = "import os, signal, time; os.write(1, str(os.getpid()).encode())\n"
+    text += "os.kill(os.getppid(), signal.SIGSTOP); time.sleep(60)"
     with WarmChild("scripted_child") as child:
         answer = child.call(Message({"python": text}), Limits(cpu_seconds=5, wall_seconds=0.5))
         assert isinstance(answer, Death)
@@ -88,7 +89,9 @@ def test_an_interrupted_call_leaves_no_process(assert_dies: AssertDies, tmp_path
     with WarmChild("scripted_child") as child:
         ask(child, WHO)
         before = signal.signal(signal.SIGUSR1, interrupt)
-        killer = subprocess.Popen([sys.executable, "-c", f"import os,time; time.sleep(1); os.kill({os.getpid()}, {signal.SIGUSR1:d})"])
+        killer = subprocess.Popen(
+            [sys.executable, "-c", f"import os,time; time.sleep(1); os.kill({os.getpid()}, {signal.SIGUSR1:d})"]
+        )
         try:
             with pytest.raises(KeyboardInterrupt):
                 child.call(Message({"python": text}), LIMITS)

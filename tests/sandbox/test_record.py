@@ -1,0 +1,222 @@
+"""The parent's side of the recorder: what it sends, and that it believes nothing of what comes back."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from grader.errors import AuthoringError, ChildFault
+from grader.gpu_models import DEFAULT
+from grader.plan import LaunchPlan
+from grader.problem import Output
+from grader.records import Failure
+from grader.sandbox.frames import encode
+from grader.sandbox.launch import Death, Reply, WarmChild
+from grader.sandbox.limits import Limits
+from grader.sandbox.protocol import Message
+from grader.sandbox.record import Call, failure_of, record, request_for
+
+LIMITS = Limits(cpu_seconds=5, wall_seconds=10)
+INPUTS = {"x": np.zeros(5, np.float32), "alpha": np.float32(2), "n": 7, "flag": True, "out": Output((5,), np.float32)}
+CALL = Call("f", INPUTS)  # type: ignore[arg-type]
+VIEW = {"kind": "view", "buffer": 1, "dtype": "<f4", "shape": [5], "strides": [4], "offset": 0}
+PLAN: dict[str, Any] = {
+    "entry": "f",
+    "buffers": [
+        {"name": "x", "origin": "argument", "nbytes": 20},
+        {"name": "out", "origin": "argument", "nbytes": 20},
+    ],
+    "functions": [{"code": 1, "qualname": "k", "line": 1, "role": "kernel"}],
+    "operations": [
+        {
+            "op": "launch",
+            "kernel": 0,
+            "grid": [1, 1, 1],
+            "block": [32, 1, 1],
+            "arguments": [VIEW, {"kind": "data", "name": "alpha"}],
+            "line": 3,
+        }
+    ],
+}
+
+
+class Answering:
+    """A child in whose place stands one answer."""
+
+    def __init__(self, answer: Reply | Death) -> None:
+        self._answer = answer
+
+    def call(self, request: Message, limits: Limits) -> Reply | Death:
+        return self._answer
+
+
+def answered(header: dict[str, Any]) -> tuple[LaunchPlan, ...] | Failure:
+    child: Any = Answering(Reply(Message(header), "", 0.1, 0.1))
+    return record(child, b"", [CALL], DEFAULT, LIMITS)
+
+
+def changed(change: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
+    plan = copy.deepcopy(PLAN)
+    change(plan)
+    return {"plans": [plan]}
+
+
+def test_no_value_of_an_input_is_in_the_request() -> None:
+    rng = np.random.default_rng(5)
+    inputs = {
+        "x": rng.bytes(8),
+        "scalar": np.float64(rng.normal()),
+        "whole": np.int64(0x1234_5678_9ABC_DEF0),
+        "out": Output((3,), np.float32),
+    }
+    inputs["x"] = np.frombuffer(inputs["x"] * 4, np.float32)
+    frame = b"".join(encode(request_for(b"# text", [Call("f", inputs)], DEFAULT)))  # type: ignore[arg-type]
+    assert b"# text" in frame
+    assert b'"scalar"' in frame
+    for name in ("x", "scalar", "whole"):
+        value = np.asarray(inputs[name])
+        assert value.tobytes()[:8] not in frame
+        assert value.tobytes()[:4] not in frame
+        for number in value.ravel()[:8]:
+            assert repr(number.item())[:8].encode() not in frame
+
+
+def test_configuration_travels_with_its_value() -> None:
+    arguments = request_for(b"", [CALL], DEFAULT).header["calls"][0]["arguments"]
+    assert {a["name"]: a.get("value") for a in arguments} == {
+        **{"x": None, "alpha": None, "n": 7, "flag": True, "out": None}
+    }
+
+
+def test_an_input_of_another_kind_is_the_authors_mistake() -> None:
+    with pytest.raises(AuthoringError, match="'x' is a list"):
+        request_for(b"", [Call("f", {"x": [1]})], DEFAULT)  # type: ignore[dict-item]
+
+
+def test_a_right_plan_is_believed() -> None:
+    plans = answered({"plans": [PLAN]})
+    assert isinstance(plans, tuple)
+    assert plans[0].operations[0].op == "launch"
+
+
+WRONG = {
+    "no plan": {"plans": []},
+    "two plans": {"plans": [PLAN, PLAN]},
+    "no list": {"plans": PLAN},
+    "nothing": {},
+    "plan and problem": {"plans": [PLAN], "problem": {}},
+    "other keys": {"plans": [PLAN], "score": 100},
+    "another entry": changed(lambda p: p.update(entry="g")),
+    "a buffer missing": changed(lambda p: p["buffers"].pop(0)),
+    "a buffer too large": changed(lambda p: p["buffers"][1].update(nbytes=24)),
+    "a buffer too many": changed(
+        lambda p: p["buffers"].append({"name": "y", "origin": "argument", "nbytes": 4}),
+    ),
+    "an argument with contents": changed(lambda p: p["buffers"][0].update(data="AAAAAAAAAAAAAAAAAAAAAAAAAAA=")),
+    "a number that is not there": changed(lambda p: p["operations"][0]["arguments"][1].update(name="beta")),
+    "a number in a tuple": changed(
+        lambda p: p["operations"][0]["arguments"].append(
+            {"kind": "arguments", "items": [{"kind": "data", "name": "seed"}]}
+        )
+    ),
+    "a number in a fill": changed(
+        lambda p: p["operations"].append(
+            {"op": "fill", "target": VIEW, "value": {"kind": "data", "name": "n"}, "line": 1}
+        )
+    ),
+    "an unknown field": changed(lambda p: p.update(score=100)),
+    "a float for an int": changed(lambda p: p["operations"][0].update(kernel=0.0)),
+    "a string for an int": changed(lambda p: p["operations"][0].update(line="3")),
+    "a view outside": changed(lambda p: p["operations"][0]["arguments"][0].update(offset=4)),
+    "a kernel that is not there": changed(lambda p: p["operations"][0].update(kernel=1)),
+    "deep nesting": changed(lambda p: p["functions"][0].update(names={"x": json.loads("[" * 500 + "]" * 500)})),
+    "a surrogate": changed(lambda p: p["functions"][0].update(qualname="\ud800")),
+}
+
+
+@pytest.mark.parametrize("header", WRONG.values(), ids=WRONG.keys())
+def test_an_answer_that_is_no_plan_for_the_call_is_a_failure(header: dict[str, Any]) -> None:
+    failure = answered(header)
+    assert isinstance(failure, Failure)
+    assert failure.kind == "malformed-plan"
+    assert failure.found
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(st.data())
+@settings(suppress_health_check=[HealthCheck.too_slow])
+def test_any_change_of_a_plan_gives_a_plan_or_a_failure(data: st.DataObject) -> None:
+    plan = copy.deepcopy(PLAN)
+    place: Any = plan
+    while isinstance(place, (dict, list)) and place:
+        key = data.draw(st.sampled_from(sorted(place)) if isinstance(place, dict) else st.integers(0, len(place) - 1))
+        if not isinstance(place[key], (dict, list)) or data.draw(st.booleans()):
+            place[key] = data.draw(json_values)
+            break
+        place = place[key]
+    answer = answered({"plans": [plan]})
+    assert isinstance(answer, tuple) or answer.kind == "malformed-plan"
+
+
+@given(json_values)
+def test_a_reported_problem_is_a_failure_whatever_it_says(problem: Any) -> None:
+    failure = answered({"problem": problem})
+    assert isinstance(failure, Failure)
+    assert failure.kind == "malformed-plan"
+
+
+def test_a_reported_problem_arrives_without_what_steers_a_terminal() -> None:
+    fields = {"kind": "exception", "what": "a\x1b[31m\nb\u202e", "expected": "", "found": "", "where": "", "advice": ""}
+    failure = answered({"problem": fields})
+    assert isinstance(failure, Failure)
+    assert failure.what == "a?[31m\nb?"
+    for field in fields:
+        too_long = answered({"problem": fields | {field: "x" * 5000}})
+        assert isinstance(too_long, Failure)
+        assert too_long.kind == "malformed-plan"
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        ("time-out", "time-out"),
+        ("stalled", "stalled"),
+        ("signal", "crash"),
+        ("memory", "memory"),
+        ("exit", "exit"),
+        ("protocol", "malformed-plan"),
+    ],
+)
+def test_each_death_has_its_failure_with_something_to_try(kind: Any, expected: str) -> None:
+    failure = failure_of(Death(kind, "the detail", "printed", 1.0, 2.0), replace(LIMITS, memory_bytes=1 << 20))
+    assert failure.kind == expected
+    assert "the detail" in failure.found
+    assert "printed" in failure.found
+    assert failure.advice
+
+
+def test_a_stall_through_a_busy_machine_is_the_machines_fault() -> None:
+    child: Any = Answering(Death("stalled", "", "", 0.1, 10.0, starved_seconds=6.0))
+    with pytest.raises(ChildFault, match="busy"):
+        record(child, b"", [CALL], DEFAULT, LIMITS)
+
+
+def test_a_forged_answer_from_a_real_job_is_a_failure(child: WarmChild) -> None:
+    text = b"answer = Message({'plans': [{'entry': 'f', 'buffers': [], 'functions': [], 'operations': []}]})"
+    failure = record(child, text, [CALL], DEFAULT, LIMITS)
+    assert isinstance(failure, Failure)
+    assert failure.kind == "malformed-plan"
