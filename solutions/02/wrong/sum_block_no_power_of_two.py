@@ -1,0 +1,71 @@
+"""Blocks of 192 threads: halving meets 3, and a third of the elements is lost.
+
+Caught by: test_sum_is_right_for_any_length, test_sum_goes_through_shared_memory,
+    test_sum_takes_several_lengths, test_sum_of_special_values
+"""
+
+import math
+
+from numba import cuda, float32
+
+THREADS = 256
+MAX_BLOCKS = 256
+SUM_THREADS = 192
+
+
+@cuda.jit
+def sum_kernel(x, out):
+    tile = cuda.shared.array(SUM_THREADS, float32)
+    t = cuda.threadIdx.x
+
+    total = float32(0)
+    for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
+        total += x[i]
+    tile[t] = total
+    cuda.syncthreads()
+
+    half = SUM_THREADS // 2
+    while half > 0:
+        if t < half:
+            tile[t] += tile[t + half]
+        cuda.syncthreads()
+        half //= 2
+
+    if t == 0:
+        cuda.atomic.add(out, 0, tile[0])
+
+
+def reduce_sum(x, out):
+    blocks = min((x.size + SUM_THREADS - 1) // SUM_THREADS, MAX_BLOCKS)
+    out[:] = 0
+    sum_kernel[blocks, SUM_THREADS](x, out)
+
+
+@cuda.jit
+def max_kernel(x, out):
+    tile = cuda.shared.array(THREADS, float32)
+    t = cuda.threadIdx.x
+
+    largest = float32(-math.inf)
+    for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
+        value = x[i]
+        if value > largest:
+            largest = value
+    tile[t] = largest
+    cuda.syncthreads()
+
+    half = THREADS // 2
+    while half > 0:
+        if t < half and tile[t + half] > tile[t]:
+            tile[t] = tile[t + half]
+        cuda.syncthreads()
+        half //= 2
+
+    if t == 0:
+        cuda.atomic.max(out, 0, tile[0])
+
+
+def reduce_max(x, out):
+    blocks = min((x.size + THREADS - 1) // THREADS, MAX_BLOCKS)
+    out[:] = -math.inf
+    max_kernel[blocks, THREADS](x, out)
