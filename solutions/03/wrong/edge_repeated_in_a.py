@@ -1,0 +1,44 @@
+"""Repeats the edge of a where a tile sticks out, and trusts the zeros in b: but infinity times 0 is NaN.
+
+Caught by: test_infinity_stays_in_its_row
+"""
+
+from numba import cuda, float32
+
+TILE = 16
+
+
+@cuda.jit
+def matmul_kernel(a, b, out):
+    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+    row = cuda.blockIdx.y * TILE + ty
+    col = cuda.blockIdx.x * TILE + tx
+    m, k = a.shape
+    n = b.shape[1]
+    tile_a = cuda.shared.array((TILE, TILE), float32)
+    tile_b = cuda.shared.array((TILE, TILE), float32)
+
+    total = float32(0)
+    for start in range(0, k, TILE):
+        i = row if row < m else m - 1
+        l = start + tx if start + tx < k else k - 1
+        tile_a[ty, tx] = a[i, l]
+        if start + ty < k and col < n:
+            tile_b[ty, tx] = b[start + ty, col]
+        else:
+            tile_b[ty, tx] = 0
+        cuda.syncthreads()
+
+        for j in range(TILE):
+            total += tile_a[ty, j] * tile_b[j, tx]
+        cuda.syncthreads()
+
+    if row < m and col < n:
+        out[row, col] = total
+
+
+def matmul(a, b, out):
+    m, n = out.shape
+    block = (TILE, TILE)
+    grid = ((n + TILE - 1) // TILE, (m + TILE - 1) // TILE)
+    matmul_kernel[grid, block](a, b, out)
