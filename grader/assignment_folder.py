@@ -40,11 +40,6 @@ class AssignmentFolder:
     assignment: Assignment
     problems: Mapping[str, Problem]
 
-    @property
-    def complete(self) -> bool:
-        """Whether the hidden checks are here too, so that every part must have a check."""
-        return (self.path / HIDDEN_FILE).is_file()
-
 
 def holds_checks(folder: Path) -> bool:
     """Whether ``folder`` is an assignment of ours: it has a problem.py that imports ``grader``."""

@@ -100,7 +100,7 @@ class CheckSession:
             NOT_STARTED,
             "This check was not started, because earlier ones ran out of time.",
             expected=f"at most {allowed:g} s in checks that run out of time",
-            found=f"{spent:.0f} s",
+            found=f"{spent:.3g} s",
             advice="make the first check that runs out of time pass, then run all of them again",
         )
 

@@ -7,21 +7,24 @@ holds ``# fake: fail`` fails each ``submission.check``, and so on; without such 
 from __future__ import annotations
 
 import re
-import textwrap
+import time
 from pathlib import Path
 from typing import Any
 
 from grader.errors import DeviceFault
+from grader.judge import CheckFailed, NotMeasured
 from grader.records import Failure, Finding, Place, Severity
 from grader.submission import Submission
 
+# A check that "runs out of time", and course.yml's time for such checks: the third is not started.
+SLOW_SECONDS = 0.3
 COURSE = """\
 course: {id: tiny, title: Tiny course}
 assignments:
   "01":
     title: Doubling
     parts: {correctness: 60, technique: 20, speed: 20}
-    limits: {check: 5 s, memory: 1 GiB, timeouts: 8 s}
+    limits: {check: 5 s, memory: 1 GiB, timeouts: 500 ms}
     speed: {min_speedup: 2, full_at: 0.5}
 """
 
@@ -156,12 +159,9 @@ class FakeChildren:
 
 
 class FakeCandidate:
-    """Does what ``# fake: …`` in kernels.py says: ``fail``, ``fail-odd``, ``fault``, ``slow``, ``loads=3``, ``crash``."""
+    """Does what ``# fake: …`` in kernels.py says: ``fail``, ``fail-odd``, ``fault``, ``bug``, ``slow``, ``loads=3``."""
 
     def __init__(self, submission: Submission | Failure, problems: Any, children: Any, settings: Any) -> None:
-        from grader.judge import CheckFailed
-
-        self.failed = CheckFailed
         self.submission, self.problems, self.settings = submission, problems, settings
         self.findings: list[Finding] = []
         self.measured: dict[str, float] = {}
@@ -170,22 +170,20 @@ class FakeCandidate:
 
     def check(self, entry: str | None = None, **sizes: Any) -> None:
         if isinstance(self.submission, Failure):
-            raise self.failed(self.submission)
+            raise CheckFailed(self.submission)
         n = sizes["n"]
         if "fault" in self.words:
             raise DeviceFault("the GPU fell off the bus")
         if "bug" in self.words:
             raise KeyError("a bug of the grader")
         if "slow" in self.words:
-            self.measured["pretended_seconds"] = 5
-            raise self.failed(Failure("time-out", "The host function did not finish.", expected="5 s"))
-        if "fail" in self.words or ("fail-odd" in self.words and n > 1000):
+            time.sleep(SLOW_SECONDS)
+            raise CheckFailed(Failure("time-out", "The host function did not finish.", expected="5 s"))
+        if "fail" in self.words or ("fail-odd" in self.words and 1000 < n < 2000):
             self.findings.append(
-                Finding(
-                    "out-of-bounds", Severity.ERROR, Place(9, "out[i] = x[i]"), "out was written past its end"
-                )
+                Finding("out-of-bounds", Severity.ERROR, Place(9, "out[i] = x[i]"), "out was written past its end")
             )
-            raise self.failed(
+            raise CheckFailed(
                 Failure(
                     "wrong-values",
                     f"out[{n - 1}] is wrong.",
@@ -202,11 +200,8 @@ class FakeCandidate:
         return FakeRun(loads[0] if loads else 1.0)
 
     def race(self, entry: str | None = None, **sizes: Any) -> None:
-        from grader.judge import NotMeasured
-
-        self.check(entry, **sizes)
+        if isinstance(self.submission, Failure):
+            raise CheckFailed(self.submission)
+        if "fault" in self.words:
+            raise DeviceFault("the GPU fell off the bus")
         raise NotMeasured("no GPU")
-
-
-def dedent(text: str) -> str:
-    return textwrap.dedent(text)
