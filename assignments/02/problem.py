@@ -103,6 +103,7 @@ class ReduceMax(Problem):
         """
         x = rng.standard_normal(n, dtype=np.float32)
         x[x == 0] = 1
+        x[np.argmax(x)] = np.abs(np.max(x))  # the largest is positive, unless asked for otherwise
         if values == "negative":
             x = -np.abs(x)
         if largest_at is not None:

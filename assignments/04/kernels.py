@@ -37,35 +37,18 @@ PADDED = MAX_D + 1  # the length of a row of keys in shared memory: one more, to
 def block_max(tile, value):
     """The largest `value` of the block's threads, given to all of them: assignment 02's tree as a function.
 
-    `tile` is a shared array with one float32 for each thread. All threads of the block must call this.
+    `tile` is a shared array with one float32 for each thread. All threads of the block must call this. Before
+    you write into the tile, make sure that nobody still reads what an earlier call has left there.
     """
-    t = cuda.threadIdx.x
-    cuda.syncthreads()  # nobody still reads what an earlier call left in the tile
-    tile[t] = value
-    cuda.syncthreads()
-    half = THREADS // 2
-    while half > 0:
-        if t < half and tile[t + half] > tile[t]:
-            tile[t] = tile[t + half]
-        cuda.syncthreads()
-        half //= 2
-    return tile[0]
+    # YOUR CODE HERE (about 11 lines)
+    pass
 
 
 @cuda.jit(device=True)
 def block_sum(tile, value):
-    """The sum of `value` over the block's threads, given to all of them."""
-    t = cuda.threadIdx.x
-    cuda.syncthreads()
-    tile[t] = value
-    cuda.syncthreads()
-    half = THREADS // 2
-    while half > 0:
-        if t < half:
-            tile[t] += tile[t + half]
-        cuda.syncthreads()
-        half //= 2
-    return tile[0]
+    """The sum of `value` over the block's threads, given to all of them, in the same way."""
+    # YOUR CODE HERE (about 11 lines)
+    pass
 
 
 @cuda.jit
@@ -129,8 +112,8 @@ def attention(q, k, v, out, causal):
 
     Scores may be as large as 10,000 and as small as -10,000; the result is finite then, too.
 
-    Asked for: online rescaling, so that no n x n array is ever stored in global memory, and tiles of keys and
-    values in shared memory that at least 16 queries use, each of them read from global memory once.
+    Asked for: online rescaling, so that no n x n array is ever stored in global memory; tiles of keys and values
+    in shared memory, which at least 16 queries share. A block reads its queries once and each tile once.
     """
     heads, n = q.shape[0], q.shape[1]
     block = (TILE, TILE)

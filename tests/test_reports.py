@@ -1,0 +1,171 @@
+"""Reports: nothing hidden is shown, nothing of a student acts on a terminal or a spreadsheet."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grader.gradebook import cell, to_csv
+from grader.records import CheckResult, Failure, Finding, PartScore, Place, Severity, State, Verdict
+from grader.reports.json import from_json, to_json
+from grader.reports.terminal import class_table, plain_table, student_report
+from grader.reports.text import clean, failure_lines, one_line
+from grader.reports.view import for_student
+
+EVIL = "\x1b]0;owned\x07\x1b[2J[bold red]=cmd|' /C calc'!A0[/]\u202egnp.exe\r\n"
+
+PUBLIC = CheckResult(
+    "test_sum[33]",
+    "correctness",
+    1.0,
+    "out[0] is the sum.",
+    False,
+    False,
+    failure=Failure("wrong-values", "out[0] is wrong.", "1.5", EVIL, "kernels.py:7", "add them all"),
+    findings=(
+        Finding("out-of-bounds", Severity.ERROR, Place(7, "out[i] = 0"), "written past the end", "guard", count=3),
+    ),
+)
+HIDDEN = CheckResult(
+    "test_secret[1025]",
+    "correctness",
+    1.0,
+    "Other lengths work, too.",
+    True,
+    False,
+    failure=Failure("wrong-values", "SECRET what", "SECRET expected", "SECRET found", "SECRET where", "SECRET try"),
+    findings=(Finding("race", Severity.WARNING, Place(9, "SECRET line"), "SECRET finding"),),
+    measured={"SECRET counter": 3.0},
+)
+UNMEASURED = CheckResult("test_race", "speed", 1.0, "Fast.", False, None, State.NOT_MEASURED, reason="no GPU")
+
+
+def verdict(*checks: CheckResult, student: str = "ada", total: float | None = None) -> Verdict:
+    return Verdict(
+        student=student,
+        assignment="02",
+        sha256="0" * 64,
+        device="simulated",
+        parts=(PartScore("correctness", 60, 60, 12.5), PartScore("speed", 40, 0, 0)),
+        checks=checks,
+        total=total,
+        points=100,
+        points_judged=60,
+        summary=f"2 of 3 checks failed: {EVIL}",
+    )
+
+
+def acts_on_a_terminal(text: str) -> bool:
+    return any(not (c == "\n" or c.isprintable()) for c in text)
+
+
+def test_a_student_report_shows_a_failure_with_all_that_helps() -> None:
+    report = student_report(verdict(PUBLIC, HIDDEN, UNMEASURED))
+    for part in ("out[0] is wrong.", "expected 1.5", "kernels.py:7", "add them all", "written past the end (3 times)"):
+        assert part in report
+    assert "not measured: no GPU" in report
+    assert "open; so far 12.5 of the 60 points judged, 100 in all" in report
+
+
+def test_a_hidden_check_shows_its_sentence_and_nothing_else() -> None:
+    shown = for_student(verdict(PUBLIC, HIDDEN))
+    for text in (student_report(verdict(PUBLIC, HIDDEN)), to_json((shown,)), repr(shown)):
+        assert "Other lengths work, too." in text
+        assert "SECRET" not in text
+        assert "test_secret" not in text
+        assert "1025" not in text
+    assert shown.checks[1].passed is False
+
+
+def test_the_number_of_cases_of_a_hidden_check_is_hidden() -> None:
+    one = student_report(verdict(PUBLIC, HIDDEN))
+    three = student_report(verdict(PUBLIC, HIDDEN, HIDDEN, replace(HIDDEN, passed=True, failure=None)))
+    assert one == three
+
+
+def test_a_hidden_check_that_was_not_judged_gives_no_reason_away() -> None:
+    lost = replace(HIDDEN, passed=None, failure=None, state=State.NOT_JUDGED, reason="SECRET size 1025")
+    report = student_report(verdict(PUBLIC, lost))
+    assert "SECRET" not in report
+    assert "not judged: see your instructor" in report
+
+
+def test_a_failed_case_stands_for_the_others_of_its_function() -> None:
+    cases = [replace(PUBLIC, name=f"test_sum[{n}]") for n in (1, 33, 65)]
+    report = student_report(verdict(replace(cases[0], passed=True, failure=None, findings=()), *cases[1:]))
+    assert "test_sum: 1 of 3 cases passed" in report
+    assert report.count("out[0] is wrong.") == 1
+    assert "also failed: [65]" in report
+
+
+@pytest.mark.parametrize("colour", [False, True])
+def test_nothing_of_a_student_acts_on_a_terminal(colour: bool) -> None:
+    evil = replace(PUBLIC, name=f"test[{EVIL}]", sentence=EVIL, findings=(replace(PUBLIC.findings[0], what=EVIL),))
+    for text in (
+        student_report(verdict(evil, student=EVIL), colour=colour),
+        class_table([verdict(evil, student=EVIL)], colour=colour),
+        plain_table([("ok", EVIL, EVIL)], colour=colour),
+    ):
+        assert "\x1b]" not in text
+        assert "\x1b[2J" not in text
+        assert "\u202e" not in text
+        assert "\x07" not in text
+        assert "[bold red]" in text.replace("\n", "")
+        if not colour:
+            assert not acts_on_a_terminal(text)
+
+
+@given(st.text())
+def test_cleaned_text_has_no_control_and_no_direction_characters(text: str) -> None:
+    forbidden = r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
+    assert not re.search(forbidden, clean(text))
+    assert "\n" not in one_line(text)
+
+
+@given(st.text(max_size=300), st.integers(40, 120))
+def test_a_block_keeps_to_its_width(text: str, width: int) -> None:
+    lines = failure_lines(Failure("x", text or "x", text, text, text, text), width)
+    assert all(len(line) <= width for line in lines)
+
+
+def test_long_text_is_cut() -> None:
+    assert len(clean("x" * 10_000)) < 3000
+
+
+def test_a_table_fits_its_width_and_keeps_its_figures() -> None:
+    rows = [verdict(student="x" * 100), verdict(student="y", total=99.5)]
+    for width in (80, 100, 160):
+        lines = class_table(rows, width=width).splitlines()
+        assert all(len(line) <= width for line in lines)
+        assert sum("12.5" in line for line in lines) == 2
+        assert any("open" in line for line in lines)
+        assert any("99.5" in line for line in lines)
+
+
+@pytest.mark.parametrize("name", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\n=1", "  =1+1", "|calc", "%0A"])
+def test_a_name_never_becomes_a_formula(name: str) -> None:
+    assert cell(name).startswith("'")
+    rows = list(csv.reader(io.StringIO(to_csv([verdict(student=name)]))))
+    assert rows[1][0].startswith("'")
+
+
+def test_a_csv_row_is_blank_where_points_wait() -> None:
+    (row,) = csv.DictReader(io.StringIO(to_csv([verdict(PUBLIC)])))
+    assert (row["correctness"], row["speed"], row["total"], row["points_judged"]) == ("12.5", "", "", "60")
+
+
+def test_one_student_is_one_csv_row_whatever_the_name() -> None:
+    text = to_csv([verdict(student='a,"b"\r\nc')])
+    assert len(text.splitlines()) == 2
+    assert list(csv.reader(io.StringIO(text)))[1][0] == 'a,"b" c'
+
+
+def test_json_gives_the_verdict_back() -> None:
+    verdicts = (verdict(PUBLIC, HIDDEN, UNMEASURED, student=EVIL), verdict(total=1.25))
+    assert from_json(to_json(verdicts)) == verdicts
