@@ -5,6 +5,7 @@ Comes in: exceptions and frames of student code. Goes out: ``Failure`` records w
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from types import CodeType, FrameType, TracebackType
@@ -33,7 +34,8 @@ class KernelsText:
 
     def __init__(self, source: bytes) -> None:
         self._text = source.decode("utf-8-sig")
-        self._lines = self._text.splitlines()
+        # As Python counts lines; str.splitlines also ends them at form feeds and other separators.
+        self._lines = re.split(r"\r\n|\r|\n", self._text)
         self._codes: tuple[CodeType, ...] = ()
         self._index: dict[int, int] = {}
 

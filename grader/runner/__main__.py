@@ -56,7 +56,7 @@ def describe() -> dict[str, Any] | None:
 def _carry_out(request: Message) -> Message:
     header = request.header
     plan = LaunchPlan.model_validate(header["plan"], strict=False)
-    text = request.arrays["source"].tobytes().decode()
+    text = request.arrays["source"].tobytes().decode("utf-8-sig")
     gpu = TypeAdapter(GpuModel).validate_python(header["gpu"], strict=False)
     inputs = {name.partition(":")[2]: a for name, a in request.arrays.items() if name.startswith("input:")}
     fills = {name.partition(":")[2]: a for name, a in request.arrays.items() if name.startswith("fill:")}

@@ -15,11 +15,11 @@ import signal
 import socket
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Literal
+from typing import Any
 
 from grader.errors import ChildFault
+from grader.sandbox.ends import Death, DeathKind, Reply, describe
 from grader.sandbox.frames import CHUNK_BYTES, FrameError, FrameReader, Message, encode
 from grader.sandbox.limits import Limits
 from grader.sandbox.protocol import MEMORY_EXIT, VERSION
@@ -36,35 +36,6 @@ BUSY_SHARE = 0.5
 # What may still be in the pipes once the job's group is dead; a descendant that left the group cannot make
 # it more.
 DRAIN_BYTES = 4 << 20
-
-DeathKind = Literal["time-out", "stalled", "signal", "exit", "memory", "protocol"]
-
-
-@dataclass(frozen=True)
-class Reply:
-    """A job's answer: from an untrusted process, well-formed as a frame and nothing else."""
-
-    message: Message
-    printed: str
-    cpu_seconds: float
-    wall_seconds: float
-
-
-@dataclass(frozen=True)
-class Death:
-    """A job's end without an answer. Whose fault it is, is for the caller to say.
-
-    "time-out": over its CPU limit, or over its wall time and busy for most of its CPU time. "stalled": over
-    its wall time, but idle, by itself or for want of a free core (``starved_seconds`` of it, where the system
-    says so: Linux). "protocol": what it sent is no reply.
-    """
-
-    kind: DeathKind
-    detail: str
-    printed: str
-    cpu_seconds: float
-    wall_seconds: float
-    starved_seconds: float = 0.0
 
 
 class ZygoteLost(Exception):
@@ -282,7 +253,7 @@ class Exchange:
         code = os.waitstatus_to_exitcode(int(self._ended["status"]))
         if not self._has_work:
             raise ChildFault(
-                f"a job broke before it had its work ({self._broken or _describe(code)}): {self._text()[-2000:]}"
+                f"a job broke before it had its work ({self._broken or describe(code)}): {self._text()[-2000:]}"
             )
         if self._message is not None:
             return Reply(self._message, self._text(), cpu, self._finished - self._began)
@@ -295,10 +266,10 @@ class Exchange:
         if code == -signal.SIGXCPU or (code == -signal.SIGKILL and cpu >= self._limits.cpu_seconds):
             return self._death("time-out", f"{self._limits.cpu_seconds:.3g} s of computing were allowed", cpu)
         if code < 0:
-            return self._death("signal", _describe(code), cpu)
+            return self._death("signal", describe(code), cpu)
         if code == MEMORY_EXIT:
             return self._death("memory", "an allocation failed", cpu)
-        return self._death("exit", _describe(code), cpu)
+        return self._death("exit", describe(code), cpu)
 
     def _death(self, kind: DeathKind, detail: str, cpu: float) -> Death:
         starved = float(self._ended["starved_seconds"]) if self._ended else 0.0
@@ -306,13 +277,3 @@ class Exchange:
 
     def _text(self) -> str:
         return self._printed.decode(errors="replace")
-
-
-def _describe(code: int) -> str:
-    """An exit code of ``os.waitstatus_to_exitcode``, in words."""
-    if code >= 0:
-        return f"exit status {code}"
-    try:
-        return signal.Signals(-code).name
-    except ValueError:
-        return f"signal {-code}"

@@ -24,7 +24,8 @@ from typing import IO, Self
 
 import grader
 from grader.errors import ChildFault
-from grader.sandbox.exchange import Death, Exchange, Reply, ZygoteLost
+from grader.sandbox.ends import Death, Reply
+from grader.sandbox.exchange import Exchange, ZygoteLost
 from grader.sandbox.limits import Limits
 from grader.sandbox.protocol import HOME_PREFIX, VERSION, Message
 

@@ -238,6 +238,7 @@ def test_each_mistake_has_its_kind_and_its_words(recorded: Recorded, body: str, 
 TEXTS: dict[str, tuple[str, str, str]] = {
     "syntax": ("x = 1\ndef f(:\n", "syntax-error", "kernels.py:2  def f(:"),
     "indentation": ("x = 1\n    y = 2\n", "syntax-error", "unexpected indent"),
+    "after a form feed": ("# \x0c\x1c\u2028\rx = 1\r\ny = x / 0\n", "exception", "kernels.py:3  y = x / 0"),
     "tabs": ("if 1:\n\tx = 1\n        y = 2\n", "syntax-error", "kernels.py:3"),
     "null byte": ("x = 1\0", "syntax-error", "null bytes"),
     "deep parentheses": ("x = " + "(" * 500 + ")" * 500, "syntax-error", "parentheses"),

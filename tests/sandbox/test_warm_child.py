@@ -188,7 +188,7 @@ def test_packages_that_came_through_pythonpath_reach_the_child(tmp_path: Path, m
 def test_a_pth_file_beside_those_packages_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "numba_cuda").mkdir()
     (tmp_path / "redirect.pth").write_text("import sys; sys.redirected = True\n")
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]))
     with WarmChild("scripted_child") as child:
         assert ask(child, "import sys; answer = Message({'ok': sys.redirected})") == {"ok": True}
 
