@@ -17,18 +17,23 @@ from typing import Any
 
 import numba
 
-from grader.recorder.arrays import READING_METHODS
+from grader.recorder.arrays import READING_METHODS, DeviceArray
 from grader.recorder.mistakes import Mistakes
 
 ROOT = "numba.cuda"
 # Parts of numba.cuda that kernels use and that importing numba.cuda alone need not load.
 KERNEL_MODULES = ("libdevice", "random", "cg", "fp16", "bf16", "extending", "types")
 
-_RANDOM = "Compute random numbers in the kernel, from the thread's index and a seed."
-# What looks like a name for kernels, but is a host function that allocates or launches by itself.
+# What looks like a name for kernels, but is host code that allocates, launches, compiles or asks the driver; and
+# what to do instead.
 _HOST_ONLY = {
-    f"{ROOT}.random.create_xoroshiro128p_states": _RANDOM,
-    f"{ROOT}.random.init_xoroshiro128p_states": _RANDOM,
+    f"{ROOT}.random.create_": "Compute random numbers in the kernel, from the thread's index and a seed.",
+    f"{ROOT}.random.init_": "Compute random numbers in the kernel, from the thread's index and a seed.",
+    f"{ROOT}.extending.": "Write a device function: @cuda.jit(device=True).",
+    **{
+        f"{ROOT}.{name}.": "Use what numba.cuda itself offers: device arrays, streams, cuda.get_current_device()."
+        for name in ("api", "args", "compiler", "cudadrv", "devices", "dispatcher", "driver", "nvvm", "runtime")
+    },
 }
 
 
@@ -49,10 +54,9 @@ class Provided:
 
     def __call__(self, *_: Any, **__: Any) -> Any:
         """Refused: this is host code."""
-        if self.path in _HOST_ONLY:
-            self._mistakes.refuse(
-                "unsupported", f"{self.path} is not available to submissions.", advice=_HOST_ONLY[self.path]
-            )
+        for prefix, advice in _HOST_ONLY.items():
+            if self.path.startswith(prefix):
+                self._mistakes.refuse("unsupported", f"{self.path} is not available to submissions.", advice=advice)
         self._mistakes.refuse(
             "kernel-only",
             f"{self.path} is used outside of a kernel.",
@@ -112,6 +116,8 @@ def provided(path: str, real: Any, mistakes: Mistakes) -> Any:
         return numba.types
     if isinstance(real, (bool, int, float, str)):
         return real
+    if name == "DeviceNDArray":  # for isinstance
+        return DeviceArray
     return Provided(path, real, mistakes)
 
 

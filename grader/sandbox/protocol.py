@@ -54,6 +54,8 @@ def serve(handle: Handler, warm_up: Callable[[], None]) -> None:
     ``handle`` runs in the jobs only, with stdout and stderr already going to the parent's print pipe. A
     MemoryError that it raises is reported as the job's end of kind "memory"; other exceptions as "exit".
     """
+    if len(sys.argv) < 2:
+        sys.exit("This is a part of the grader that it starts itself; the command for people is `grader`.")
     control = socket.socket(fileno=int(sys.argv[1]))
     home = Path(sys.argv[2]) if len(sys.argv) > 2 else None
     control.set_inheritable(False)

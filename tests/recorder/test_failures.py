@@ -167,6 +167,8 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
         "unsupported",
         "in the kernel",
     ),
+    "extending": ("from numba.cuda.extending import intrinsic\nintrinsic(print)", "unsupported", "device function"),
+    "driver": ("cuda.runtime.get_version()", "unsupported", "get_current_device"),
     "registers": ("kernel.get_regs_per_thread()", "compiled-code", "get_regs_per_thread"),
     "intrinsic": ("numba.extending.intrinsic(lambda c: 1)", "unsupported", "device=True"),
     "overload": ("@numba.extending.overload(len)\ndef g(x): pass", "unsupported", "device=True"),

@@ -247,6 +247,7 @@ def test_views_keep_what_numba_shows_of_an_array(recorded: Recorded) -> None:
         assert np.zeros_like(m).shape == (20, 50) and np.empty_like(a).dtype == np.float32
         assert a is not None and {{a: 1}}[a] == 1 and "device array" in repr(a) and "a" in f"{{a}}"
         assert s.dtype == np.float32 and isinstance(n, int) and "not known" in str(s)
+        assert isinstance(a, cuda.cudadrv.devicearray.DeviceNDArray)
         assert cuda.is_cuda_array(a) and not cuda.is_cuda_array(np.zeros(1))
         assert a.bind(cuda.stream()).stream.number == 1
         kernel[1, 1](a[::-1], m[1:, 2:])

@@ -203,6 +203,13 @@ def test_only_the_runner_gets_the_devices_variables(tmp_path: Path, monkeypatch:
     assert not {"CUDA_VISIBLE_DEVICES", "LD_LIBRARY_PATH"} & set(recorder)
 
 
+@pytest.mark.parametrize("module", ["grader.recorder", "grader.runner"])
+def test_a_child_started_by_hand_says_what_it_is(module: str) -> None:
+    ended = subprocess.run([sys.executable, "-m", module], capture_output=True, text=True, check=False, timeout=60)
+    assert ended.returncode == 1
+    assert ended.stderr.startswith("This is a part of the grader")
+
+
 def test_the_trusted_side_does_not_import_numba() -> None:
     check = "import sys, grader.sandbox.record; sys.exit('numba' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", check], check=False).returncode == 0
