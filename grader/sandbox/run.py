@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -61,7 +61,9 @@ def run(
         "device": device,
         "cpu_seconds": limits.cpu_seconds * SHARE_FOR_KERNELS,
     }
-    reply = child.call(Message(header, arrays), limits)
+    # A CUDA context reserves far more address space than it uses.
+    allowed = replace(limits, memory_bytes=None) if device == "cuda" else limits
+    reply = child.call(Message(header, arrays), allowed)
     if isinstance(reply, Death):
         return Outcome({}, problem=_of_death(reply, device, limits))
     answer = reply.message
@@ -102,7 +104,8 @@ def _outputs(answer: Message, inputs: Inputs) -> dict[str, npt.NDArray[Any]]:
 
 def _of_death(death: Death, device: str, limits: Limits) -> Failure:
     """Whose fault a runner's end is: it ran no student's Python. Raises ChildFault where no kernel explains it."""
-    if death.kind == "time-out":
+    # A process that waits for a GPU computes nothing: there "stalled" is a kernel that does not end.
+    if death.kind == "time-out" or (death.kind == "stalled" and device == "cuda"):
         return Failure(
             "time-out",
             "The kernels did not finish in time.",
