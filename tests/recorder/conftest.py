@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 from grader.gpu_models import DEFAULT
 from grader.plan import LaunchPlan
@@ -15,6 +16,10 @@ from grader.records import Failure
 from grader.sandbox.launch import WarmChild
 from grader.sandbox.limits import Limits
 from grader.sandbox.record import Call, record
+
+# A slow machine makes no test wrong.
+settings.register_profile("unhurried", deadline=None)
+settings.load_profile("unhurried")
 
 LIMITS = Limits(cpu_seconds=10, wall_seconds=20, memory_bytes=2 << 30)
 # What every text may use: a kernel with two arguments, a device function, an array of 1000 and one of 20 × 50.

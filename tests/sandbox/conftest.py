@@ -8,11 +8,16 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from grader.sandbox import launch
 from grader.sandbox.launch import Death, Reply, WarmChild
 from grader.sandbox.limits import Limits
 from grader.sandbox.protocol import Message
+
+# A slow machine makes no test wrong.
+settings.register_profile("unhurried", deadline=None)
+settings.load_profile("unhurried")
 
 HERE = Path(__file__).parent
 LIMITS = Limits(cpu_seconds=20, wall_seconds=30)
