@@ -52,8 +52,8 @@ def lint(
     source = course.file.parent / SOLUTIONS / assignment.name
     with tempfile.TemporaryDirectory(prefix="warpgrade-lint-") as temporary:
         try:
-            samples = _write_samples(course, assignment, source, Path(temporary))
             mutants = _mutants(source)
+            samples = _write_samples(course, assignment, source, Path(temporary))
         except (AuthoringError, ReleaseError) as error:
             return (Row("assignment", False, str(error)),)
         for mutant in mutants:

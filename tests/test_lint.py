@@ -1,0 +1,190 @@
+"""``grader lint``: each broken promise of an assignment is seen, and the course's four assignments break none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import class_judges
+import pytest
+import tiny_course as tiny
+
+from grader.authoring import MINIMUM_MUTANTS, Row, lint
+from grader.classroom import Task
+from grader.course import Course, load_course
+from grader.errors import AuthoringError
+from grader.judging import judge_task
+from grader.mutants import copied_constant, empty_kernel, read_mutant
+from grader.records import Verdict
+from grader.release import release
+
+ROOT = Path(__file__).parents[1]
+
+
+def mutant(caught_by: str, fails: str, needs: str = "") -> str:
+    return f'"""A mistake.\n\nCaught by: {caught_by}\n{needs}"""\n# fails: {fails}\n'
+
+
+GOOD = mutant("test_doubles, test_odd_sizes", "test_doubles test_odd_sizes")
+
+
+@pytest.fixture
+def course(tmp_path: Path) -> Course:
+    course = load_course(tiny.write_course(tmp_path) / "course.yml")
+    (tmp_path / "solutions/01/wrong").mkdir()
+    write_mutants(course, {f"mistake_{number}": GOOD for number in range(MINIMUM_MUTANTS)})
+    release(course, "01")
+    return course
+
+
+def write_mutants(course: Course, mutants: Mapping[str, str]) -> None:
+    for name, text in mutants.items():
+        (course.file.parent / f"solutions/01/wrong/{name}.py").write_text(text)
+
+
+def rows_of(course: Course) -> dict[str, Row]:
+    rows = lint(course, "01", class_judges.by_text, workers=1, make_executor=ThreadPoolExecutor)
+    return {row.what: row for row in rows}
+
+
+def test_an_assignment_that_holds_its_promises_has_no_problem(course: Course) -> None:
+    rows = rows_of(course)
+    assert [row for row in rows.values() if row.ok is not True] == []
+    assert rows["reference"].note == "full marks: 4 checks passed, 1 not measured"
+    assert set(rows) >= {"reference", "stub", "empty kernel", "copied constant", "mistake_3", "mutants", "release"}
+
+
+@pytest.mark.parametrize(
+    ("text", "ok", "said"),
+    [
+        (
+            mutant("test_doubles", "test_doubles test_reads_once"),
+            False,
+            "also fails test_reads_once (out[0] is",
+        ),
+        (mutant("test_doubles, test_reads_once", "test_doubles"), False, "not caught by test_reads_once"),
+        (mutant("test_doubles", "test_doubles[33]"), True, "caught by test_doubles"),
+        (mutant("test_doubles", "", "Needs: race-detection\n"), None, "not yet caught: needs race-detection"),
+        (mutant("test_doubles", "test_doubles", "Needs: race-detection\n"), False, "now caught: remove Needs"),
+        (mutant("test_doubles", "test_reads_once", "Needs: race-detection\n"), False, "also fails test_reads_once"),
+        (mutant("test_doubles", "fault"), False, "not judged: test_doubles[1]: the GPU died"),
+    ],
+)
+def test_a_mutant_fails_exactly_where_it_says(course: Course, text: str, ok: bool | None, said: str) -> None:
+    write_mutants(course, {"odd_one": text})
+    row = rows_of(course)["odd_one"]
+    assert row.ok is ok
+    assert said in row.note
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('"""No promise."""\n', "expected a line 'Caught by: test_…'"),
+        (mutant("test_doubels", "test_doubles"), "there is no check test_doubels"),
+        (mutant("test_doubles", "", "Needs: luck\n"), "Needs: expected one of race-detection"),
+        ("def broken(:\n", "expected a Python file with a docstring"),
+    ],
+)
+def test_a_mutant_without_a_valid_promise_is_a_problem(course: Course, text: str, said: str) -> None:
+    write_mutants(course, {"odd_one": text})
+    (row,) = rows_of(course).values()
+    assert row.ok is False
+    assert "odd_one.py" in row.note
+    assert said in row.note
+
+
+def test_a_promise_may_span_lines(tmp_path: Path) -> None:
+    path = tmp_path / "m.py"
+    path.write_text('"""Wrong.\n\nCaught by: test_a,\n    test_b\nNeeds: race-detection\n"""\n')
+    assert (read_mutant(path).caught_by, read_mutant(path).needs) == ({"test_a", "test_b"}, "race-detection")
+
+
+def test_too_few_mutants_are_a_problem(course: Course) -> None:
+    (course.file.parent / "solutions/01/wrong/mistake_0.py").unlink()
+    assert rows_of(course)["mutants"] == Row("mutants", False, "9, at least 10 are expected")
+
+
+def test_a_reference_that_fails_is_a_problem(course: Course) -> None:
+    path = course.file.parent / "solutions/01/kernels.py"
+    path.write_text(path.read_text() + "# fails: test_reads_once\n")
+    row = rows_of(course)["reference"]
+    assert (row.ok, row.note) == (False, "test_reads_once: out[0] is wrong.")
+
+
+def test_a_stub_that_earns_points_is_a_problem(course: Course) -> None:
+    def lenient(task: Task) -> Verdict:
+        text = (task.submission / "kernels.py").read_text()
+        verdict = class_judges.by_text(task)
+        if "YOUR CODE HERE" not in text:
+            return verdict
+        passed = class_judges.check_of("test_doubles[1]", "correctness", set())
+        return replace(verdict, checks=(passed, *verdict.checks[1:]))
+
+    rows = {r.what: r for r in lint(course, "01", lenient, workers=1, make_executor=ThreadPoolExecutor)}
+    assert rows["stub"] == Row("stub", False, "expected no point, but passed: test_doubles[1]")
+
+
+def test_a_release_that_is_out_of_date_is_a_problem(course: Course) -> None:
+    path = course.file.parent / "solutions/01/test_public.py"
+    path.write_text(path.read_text().replace("[1, 33]", "[1, 35]"))
+    row = rows_of(course)["release"]
+    assert (row.ok, row.note) == (False, "test_public.py out of date: run `grader release 01`")
+
+
+@pytest.mark.parametrize("name", ["wrong", "fast.py", "test_hidden.py"])
+def test_something_hidden_in_the_release_is_a_problem(course: Course, name: str) -> None:
+    (course.file.parent / "assignments/01" / name).mkdir()
+    assert "must not be there" in rows_of(course)["release"].note
+
+
+def test_a_solution_line_in_another_released_file_is_a_problem(course: Course) -> None:
+    (course.file.parent / "assignments/01/notes.py").write_text("\nout[i] = x[i] + x[i]\n")
+    row = rows_of(course)["release"]
+    assert row.ok is False
+    assert row.note.startswith("notes.py:2: holds the solution's line")
+
+
+def test_an_edited_stub_is_taken_for_what_it_is(course: Course) -> None:
+    (course.file.parent / "assignments/01/kernels.py").write_text(tiny.KERNELS)
+    row = rows_of(course)["release"]
+    assert (row.ok, row.note) == (True, "up to date, shows nothing hidden; kernels.py has been edited since")
+
+
+def test_one_check_name_in_two_files_is_a_problem(course: Course) -> None:
+    path = course.file.parent / "solutions/01/test_hidden.py"
+    path.write_text(path.read_text().replace("test_odd_sizes", "test_doubles"))
+    (row,) = rows_of(course).values()
+    assert "test_doubles is in test_hidden.py, too" in row.note
+
+
+def test_an_entry_point_that_the_reference_lacks_is_a_problem(course: Course) -> None:
+    path = course.file.parent / "solutions/01/problem.py"
+    path.write_text(path.read_text().replace('entry = "double"', 'entry = "triple"'))
+    (row,) = rows_of(course).values()
+    assert "expected a function triple with a parameter that begins with 'out'" in row.note
+
+
+def test_worthless_submissions_are_python_with_every_entry_point() -> None:
+    entries = {"double": ("x", "out"), "sums": ("x", "out_sum", "out_max")}
+    for text in (empty_kernel(entries), copied_constant(entries)):
+        compile(text, "kernels.py", "exec")
+        assert "def double(x, out):" in text
+        assert "def sums(x, out_sum, out_max):" in text
+    assert "out_max.copy_to_device" in copied_constant(entries)
+
+
+def test_an_author_may_not_leave_a_mutant_unreadable(tmp_path: Path) -> None:
+    with pytest.raises(AuthoringError, match="No such file"):
+        read_mutant(tmp_path / "none.py")
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("name", ["01", "02", "03", "04"])
+def test_an_assignment_of_the_course_holds_its_promises(name: str) -> None:
+    """The real judge on the simulator: reference, stub, empty kernel, copied constant, every mutant."""
+    rows = lint(load_course(ROOT / "course.yml"), name, judge_task, workers=1)
+    assert [row for row in rows if row.ok is False] == []
+    assert len(rows) >= MINIMUM_MUTANTS + 6
