@@ -195,26 +195,19 @@ class Candidate:
                 )
             )
         fills = fills_for(inputs, self._rng(text + " fills"))
-        outcomes = []
-        for fill in fills:
-            outcome = run(
-                self._children.runner,
-                self._submission.source,
-                plan,
-                inputs,
-                fill,
-                self._settings.gpu,
-                device,
-                limits,
-            )
-            outcomes.append(outcome)
-            if outcome.problem is not None:
-                break
+        outcomes = run(
+            self._children.runner,
+            self._submission.source,
+            plan,
+            inputs,
+            fills,
+            self._settings.gpu,
+            device,
+            limits,
+        )
         self.findings.extend(outcomes[0].findings)
         expected = _author(lambda: problem.expected(inputs))
-        failure = _author(
-            lambda: judge_outcome(problem, inputs, expected, plan, outcomes, fills[: len(outcomes)], text)
-        )
+        failure = _author(lambda: judge_outcome(problem, inputs, expected, plan, outcomes, fills, text))
         if failure is not None:
             raise CheckFailed(failure)
         return _Judged(text, inputs, plan, outcomes[0])

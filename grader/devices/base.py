@@ -53,6 +53,9 @@ class Device(Protocol):
     findings: list[Finding]
     launches: list[LaunchRecord]
 
+    def reset(self) -> None:
+        """Forget buffers, findings and launches; what was compiled stays."""
+
     def allocate(self, nbytes: int, contents: npt.NDArray[np.uint8] | None) -> None:
         """Add the next buffer; without ``contents`` its bytes are unspecified."""
 

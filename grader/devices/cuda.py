@@ -78,6 +78,11 @@ class CudaDevice:
         self._streams: dict[int, Any] = {0: cuda.default_stream()}
         self._compiled: dict[Any, Any] = {}
 
+    def reset(self) -> None:
+        """Forget buffers, findings and launches; what was compiled stays."""
+        self.findings, self.launches = [], []
+        self._buffers, self._sizes = [], []
+
     def _stream(self, number: int) -> Any:
         if number not in self._streams:
             self._streams[number] = self._cuda.stream()

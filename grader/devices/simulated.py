@@ -31,6 +31,12 @@ class SimulatedDevice:
         self._lines = source.splitlines()
         self._simulator = Simulator(gpu, source, filename, self._memory, deadline_in(cpu_seconds))
 
+    def reset(self) -> None:
+        """Forget buffers, findings and launches; what was typed stays."""
+        self.findings, self.launches = [], []
+        self._memory = self._simulator.memory = GlobalSpace(0)
+        self._buffers = []
+
     def allocate(self, nbytes: int, contents: npt.NDArray[np.uint8] | None) -> None:
         """Add the next buffer; without ``contents`` it holds garbage."""
         address = self._memory.allocate(nbytes)

@@ -19,8 +19,9 @@ from grader.errors import Fault
 from grader.gpu_models import DEFAULT, GpuModel
 from grader.plan import LaunchPlan
 from grader.records import Failure
-from grader.runner.binding import FILENAME
+from grader.runner.binding import FILENAME, Binder
 from grader.runner.carry_out import carry_out
+from grader.runner.warm_up_kernel import warm_up_kernel
 from grader.sandbox.protocol import Message, serve
 
 # Numba's front end recurses with the depth of the student's expressions, the block order with the depth of
@@ -59,7 +60,7 @@ def _carry_out(request: Message) -> Message:
     text = request.arrays["source"].tobytes().decode("utf-8-sig")
     gpu = TypeAdapter(GpuModel).validate_python(header["gpu"], strict=False)
     inputs = {name.partition(":")[2]: a for name, a in request.arrays.items() if name.startswith("input:")}
-    fills = {name.partition(":")[2]: a for name, a in request.arrays.items() if name.startswith("fill:")}
+    binder = Binder(text, plan)
     device: Device
     if header["device"] == "cuda":
         from grader.devices.cuda import CudaDevice
@@ -69,15 +70,22 @@ def _carry_out(request: Message) -> Message:
         from grader.devices.simulated import SimulatedDevice
 
         device = SimulatedDevice(gpu, text, FILENAME, header["cpu_seconds"])
-    answer = carry_out(plan, text, inputs, fills, device)
-    return Message(
-        {
-            "changed_inputs": list(answer.changed_inputs),
-            "findings": [asdict(finding) for finding in device.findings],
-            "launches": [asdict(launch) for launch in device.launches],
-        },
-        {f"output:{name}": contents for name, contents in answer.outputs.items()},
-    )
+    runs: list[dict[str, Any]] = []
+    outputs: dict[str, Any] = {}
+    for number in range(header["runs"]):
+        prefix = f"fill:{number}:"
+        fills = {name.removeprefix(prefix): a for name, a in request.arrays.items() if name.startswith(prefix)}
+        device.reset()
+        answer = carry_out(plan, binder, inputs, fills, device)
+        runs.append(
+            {
+                "changed_inputs": list(answer.changed_inputs),
+                "findings": [asdict(finding) for finding in device.findings],
+                "launches": [asdict(launch) for launch in device.launches],
+            }
+        )
+        outputs |= {f"output:{number}:{name}": contents for name, contents in answer.outputs.items()}
+    return Message({"runs": runs}, outputs)
 
 
 def warm_up() -> None:
@@ -87,13 +95,9 @@ def warm_up() -> None:
 
     warnings.simplefilter("ignore")
     memory = GlobalSpace(0)
-    array = ArrayRef.contiguous("global", "out", np.dtype(np.float32), memory.allocate(4), (1,))
+    array = ArrayRef.contiguous("global", "a", np.dtype(np.float32), memory.allocate(256), (8, 8))
     simulator = Simulator(DEFAULT, "", FILENAME, memory, deadline_in(60.0))
-    simulator.launch(_warm_kernel, (1, 1, 1), (1, 1, 1), [array])
-
-
-def _warm_kernel(out):  # type: ignore[no-untyped-def]  # a kernel: Numba types it
-    out[0] = 1.0
+    simulator.launch(warm_up_kernel, (1, 1, 1), (8, 8, 1), [array])
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Carries out a launch plan on a device. Runs in the runner.
 
-In: a plan, the text of kernels.py, the bytes of each input, the value that each output starts with. Out: an
+In: a plan, its functions, the bytes of each input, the value that each output starts with. Out: an
 ``Answer``: the outputs' raw bytes, findings, launches, and which inputs were changed.
 """
 
@@ -30,13 +30,13 @@ class Answer:
 
 
 def carry_out(
-    plan: LaunchPlan, text: str, inputs: dict[str, Any], fills: dict[str, npt.NDArray[Any]], device: Device
+    plan: LaunchPlan, binder: Binder, inputs: dict[str, Any], fills: dict[str, npt.NDArray[Any]], device: Device
 ) -> Answer:
-    """Walk the plan. ``inputs`` has arrays and scalars by argument name; ``fills`` one element per output.
+    """Walk the plan, whose functions ``binder`` makes.
 
+    ``inputs`` has arrays and scalars by argument name; ``fills`` one element per output.
     Raises Refused (the student's fault) and errors.Fault.
     """
-    binder = Binder(text, plan)
     started: dict[int, Bytes] = {}
     for number, buffer in enumerate(plan.buffers):
         contents: Bytes | None = None

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import gc
 import json
 import os
 import selectors
@@ -62,6 +63,8 @@ def serve(handle: Handler, warm_up: Callable[[], None]) -> None:
     for root in filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep)):
         site.addsitedir(root)  # a package from `pip install --target` may bring a .pth file, as numba-cuda does
     warm_up()
+    gc.collect()
+    gc.freeze()  # a collection in a job would write to, and so copy, every page that it shares with its zygote
     zygote = _Zygote(control, handle)
     try:
         zygote.run()

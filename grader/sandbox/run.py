@@ -7,7 +7,7 @@ anyone uses it: only outputs of the announced dtype and shape, findings and coun
 from __future__ import annotations
 
 import signal
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -26,6 +26,7 @@ from grader.sandbox.protocol import Message
 
 # The runner stops a kernel itself, and says at which line, before the limit on its process does.
 SHARE_FOR_KERNELS = 0.85
+_FAILURE = TypeAdapter(Failure)
 _FINDINGS = TypeAdapter(tuple[Finding, ...])
 _LAUNCHES = TypeAdapter(tuple[LaunchRecord, ...])
 _FAULTS: dict[str, type[errors.Fault]] = {
@@ -38,46 +39,43 @@ def run(
     source: bytes,
     plan: LaunchPlan,
     inputs: Inputs,
-    fills: Mapping[str, npt.NDArray[Any]],
+    fills: Sequence[Mapping[str, npt.NDArray[Any]]],
     gpu: GpuModel,
     device: str,
     limits: Limits,
-) -> Outcome:
-    """Have the runner carry out ``plan``.
+) -> list[Outcome]:
+    """Have the runner carry out ``plan``, once per mapping in ``fills``.
 
-    ``fills`` has one element per output: what it holds before the first launch. Raises errors.Fault where the
+    A mapping has one element per output: what it holds before the first launch. Raises errors.Fault where the
     grader or the machine is at fault; a student's fault is the outcome's ``problem``.
     """
     arrays: dict[str, npt.NDArray[Any]] = {"source": np.frombuffer(source, np.uint8)}
     for name, value in inputs.items():
         if isinstance(value, np.ndarray | np.generic):
             arrays[f"input:{name}"] = np.asarray(value)
-    for name, element in fills.items():
-        arrays[f"fill:{name}"] = element.reshape(())
+    for number, fill in enumerate(fills):
+        for name, element in fill.items():
+            arrays[f"fill:{number}:{name}"] = element.reshape(())
     header = {
         "do": "carry out",
         "plan": plan.model_dump(mode="json"),
         "gpu": asdict(gpu),
         "device": device,
+        "runs": len(fills),
         "cpu_seconds": limits.cpu_seconds * SHARE_FOR_KERNELS,
     }
     # A CUDA context reserves far more address space than it uses.
     allowed = replace(limits, memory_bytes=None) if device == "cuda" else limits
     reply = child.call(Message(header, arrays), allowed)
     if isinstance(reply, Death):
-        return Outcome({}, problem=_of_death(reply, device, limits))
+        return [Outcome({}, problem=_of_death(reply, device, limits))]
     answer = reply.message
     if "fault" in answer.header:
         raise _FAULTS.get(answer.header["fault"], errors.Fault)(str(answer.header.get("message", "")))
     try:
         if "problem" in answer.header:
-            return Outcome({}, problem=TypeAdapter(Failure).validate_python(answer.header["problem"]))
-        return Outcome(
-            _outputs(answer, inputs),
-            _FINDINGS.validate_python(answer.header["findings"]),
-            _LAUNCHES.validate_python(answer.header["launches"]),
-            tuple(str(name) for name in answer.header["changed_inputs"]),
-        )
+            return [Outcome({}, problem=_FAILURE.validate_python(answer.header["problem"]))]
+        return [_outcome(answer, number, inputs) for number in range(len(fills))]
     except (ValidationError, KeyError, TypeError, ValueError) as error:
         raise errors.ChildFault(f"the runner's answer is not of the agreed form: {error}") from error
 
@@ -93,11 +91,22 @@ def describe_gpu(child: WarmChild, limits: Limits) -> dict[str, Any] | None:
     return gpu
 
 
-def _outputs(answer: Message, inputs: Inputs) -> dict[str, npt.NDArray[Any]]:
+def _outcome(answer: Message, number: int, inputs: Inputs) -> Outcome:
+    """The outcome of one run. Raises KeyError, TypeError, ValueError, ValidationError for another form."""
+    of_run = answer.header["runs"][number]
+    return Outcome(
+        _outputs(answer, number, inputs),
+        _FINDINGS.validate_python(of_run["findings"]),
+        _LAUNCHES.validate_python(of_run["launches"]),
+        tuple(str(name) for name in of_run["changed_inputs"]),
+    )
+
+
+def _outputs(answer: Message, number: int, inputs: Inputs) -> dict[str, npt.NDArray[Any]]:
     outputs = {}
     for name, wanted in inputs.items():
         if isinstance(wanted, Output):
-            contents = answer.arrays[f"output:{name}"]
+            contents = answer.arrays[f"output:{number}:{name}"]
             outputs[name] = contents.reshape(-1).view(wanted.dtype).reshape(wanted.shape)
     return outputs
 
