@@ -14,8 +14,9 @@ from grader.devices.base import Kernel, Refused, Triple, ViewArgument
 from grader.devices.simulated import rejected
 from grader.errors import DeviceFault
 from grader.gpu_models import GpuModel
+from grader.kernels_text import KernelsText
 from grader.plan import View
-from grader.records import Failure, Finding, LaunchRecord, Place
+from grader.records import Failure, Finding, LaunchRecord
 from grader.simulator.frontend import KernelError, explain, numba_errors
 from grader.simulator.launch import LaunchRefused, check_geometry
 from grader.simulator.numba_types import declared_type
@@ -54,7 +55,7 @@ class CudaDevice:
 
     name = "cuda"
 
-    def __init__(self, source: str) -> None:
+    def __init__(self, text: KernelsText) -> None:
         from numba import cuda
         from numba.cuda.cudadrv.devicearray import DeviceNDArray
 
@@ -72,7 +73,7 @@ class CudaDevice:
         )
         self.findings: list[Finding] = []
         self.launches: list[LaunchRecord] = []
-        self._lines = source.splitlines()
+        self._text = text
         self._buffers: list[Any] = []
         self._sizes: list[int] = []
         self._streams: dict[int, Any] = {0: cuda.default_stream()}
@@ -125,7 +126,7 @@ class CudaDevice:
         line: int,
     ) -> None:
         """Compile if needed, and launch. Raises Refused, DeviceFault."""
-        here = str(Place(line, self._lines[line - 1].strip() if 0 < line <= len(self._lines) else ""))
+        here = str(self._text.place(line))
         try:
             check_geometry(self._limits, grid, block)
             self._dispatcher(kernel)[grid, block, self._stream(stream), shared_bytes](
@@ -136,7 +137,7 @@ class CudaDevice:
                 Failure("launch-refused", f"A GPU refuses this launch: {error}.", where=here, advice=error.advice)
             ) from None
         except numba_errors() as error:
-            raise Refused(rejected(kernel, KernelError(*explain(error)), self._lines)) from None
+            raise Refused(rejected(kernel, KernelError(*explain(error)), self._text)) from None
         except self._cuda.cudadrv.driver.CudaAPIError as error:
             raise self._device_error(error, here) from None
         self.launches.append(LaunchRecord(kernel.name, line, grid, block, {"launches": 1}))

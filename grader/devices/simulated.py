@@ -9,8 +9,9 @@ import numpy.typing as npt
 
 from grader.devices.base import Kernel, Refused, Triple, ViewArgument
 from grader.gpu_models import GpuModel
+from grader.kernels_text import KernelsText
 from grader.plan import View
-from grader.records import Failure, Finding, LaunchRecord, Place
+from grader.records import Failure, Finding, LaunchRecord
 from grader.simulator.frontend import KernelError
 from grader.simulator.launch import LaunchRefused, Simulator, StepLimit, deadline_in
 from grader.simulator.memory import ArrayRef, GlobalSpace
@@ -22,14 +23,14 @@ class SimulatedDevice:
 
     name = "simulated"
 
-    def __init__(self, gpu: GpuModel, source: str, filename: str, cpu_seconds: float) -> None:
+    def __init__(self, gpu: GpuModel, text: KernelsText, cpu_seconds: float) -> None:
         self.findings: list[Finding] = []
         self.launches: list[LaunchRecord] = []
         self._memory = GlobalSpace(0)
         self._buffers: list[tuple[int, int]] = []
         self._cpu_seconds = cpu_seconds
-        self._lines = source.splitlines()
-        self._simulator = Simulator(gpu, source, filename, self._memory, deadline_in(cpu_seconds))
+        self._text = text
+        self._simulator = Simulator(gpu, text, self._memory, deadline_in(cpu_seconds))
 
     def reset(self) -> None:
         """Forget buffers, findings and launches; what was typed stays."""
@@ -68,8 +69,7 @@ class SimulatedDevice:
         line: int,
     ) -> None:
         """Simulate a launch. Raises Refused, NotSimulated."""
-        text = self._lines[line - 1].strip() if 0 < line <= len(self._lines) else ""
-        here = str(Place(line, text))
+        here = str(self._text.place(line))
         signatures = [
             tuple(declared_type(t.dtype, t.ndim, t.layout) for t in signature) for signature in kernel.signatures
         ]
@@ -83,7 +83,7 @@ class SimulatedDevice:
                 signatures=signatures,
             )
         except KernelError as error:
-            raise Refused(rejected(kernel, error, self._lines)) from None
+            raise Refused(rejected(kernel, error, self._text)) from None
         except LaunchRefused as error:
             raise Refused(
                 Failure("launch-refused", f"A GPU refuses this launch: {error}.", where=here, advice=error.advice)
@@ -121,14 +121,12 @@ class SimulatedDevice:
         return self._memory.bytes[address : address + nbytes].copy()
 
 
-def rejected(kernel: Kernel, error: KernelError, lines: list[str]) -> Failure:
+def rejected(kernel: Kernel, error: KernelError, text: KernelsText) -> Failure:
     """The failure of a kernel that Numba cannot compile."""
-    line = error.line or kernel.line
-    text = lines[line - 1].strip() if 0 < line <= len(lines) else ""
     return Failure(
         "kernel-rejected",
         f"Numba cannot compile the kernel {kernel.name}.",
         found=str(error),
-        where=str(Place(line, text)),
+        where=str(text.place(error.line or kernel.line)),
         advice="Kernels are a subset of Python: numbers, tuples, arrays, math and numba.cuda.",
     )

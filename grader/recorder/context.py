@@ -14,11 +14,12 @@ import numpy as np
 
 from grader import plan
 from grader.gpu_models import GpuModel
+from grader.kernels_text import KernelsText
 from grader.recorder import geometry as geo
 from grader.recorder.arrays import Contentless, DataScalar, DeviceArray
 from grader.recorder.capture import Capture, numeric, scalar_constant
 from grader.recorder.host import Stream
-from grader.recorder.mistakes import KernelsText, Mistakes
+from grader.recorder.mistakes import Mistakes
 from grader.recorder.recording import Memory, Recording
 
 _ASSIGNED = re.compile(r"\s*([^\W\d]\w*)\s*(?::[^=]+)?=")

@@ -5,17 +5,16 @@ Comes in: exceptions and frames of student code. Goes out: ``Failure`` records w
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterator
-from types import CodeType, FrameType, TracebackType
+from types import FrameType, TracebackType
 from typing import NoReturn
 
 from pydantic import ValidationError
 
+from grader.kernels_text import KernelsText
 from grader.records import Failure, Place
 
-FILENAME = "kernels.py"
 # What of an exception's text helps; Numba's can be pages long.
 MAX_MESSAGE_LINES = 6
 MAX_MESSAGE_CHARACTERS = 600
@@ -27,44 +26,6 @@ class RefusedError(Exception):
     def __init__(self, failure: Failure) -> None:
         super().__init__(f"{failure.what} {failure.advice}".strip())
         self.failure = failure
-
-
-class KernelsText:
-    """The text of kernels.py; knows its lines and, once compiled, numbers its code objects."""
-
-    def __init__(self, source: bytes) -> None:
-        self._text = source.decode("utf-8-sig")
-        # As Python counts lines; str.splitlines also ends them at form feeds and other separators.
-        self._lines = re.split(r"\r\n|\r|\n", self._text)
-        self._codes: tuple[CodeType, ...] = ()
-        self._index: dict[int, int] = {}
-
-    def compile(self) -> CodeType:
-        """The module's code.
-
-        Raises SyntaxError, ValueError (null bytes), RecursionError, OverflowError or MemoryError.
-        """
-        code = compile(self._text, FILENAME, "exec", dont_inherit=True)
-        self._codes = tuple(walk_code(code))  # kept, so that their ids stay theirs
-        self._index = {id(each): index for index, each in enumerate(self._codes)}
-        return code
-
-    def index_of(self, code: CodeType) -> int | None:
-        """A code object's place in the pre-order walk over the text; None for a foreign one."""
-        return self._index.get(id(code))
-
-    def place(self, line: int, function: str = "") -> Place:
-        """A line of kernels.py with its text."""
-        text = self._lines[line - 1] if 0 < line <= len(self._lines) else ""
-        return Place(line, text.strip()[:200], function)
-
-
-def walk_code(code: CodeType) -> Iterator[CodeType]:
-    """All code objects of a compiled text in pre-order, the module's own first."""
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from walk_code(constant)
 
 
 class Mistakes:

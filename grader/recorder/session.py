@@ -17,12 +17,13 @@ import numpy as np
 from pydantic import ValidationError
 
 from grader.gpu_models import GpuModel
+from grader.kernels_text import KernelsText
 from grader.plan import LaunchPlan
 from grader.recorder.arrays import DataScalar, DeviceArray
 from grader.recorder.context import Context
 from grader.recorder.geometry import contiguous
 from grader.recorder.launches import Kernel
-from grader.recorder.mistakes import KernelsText, Mistakes, message_of
+from grader.recorder.mistakes import Mistakes, message_of
 from grader.recorder.recording import Memory
 from grader.recorder.standin import install
 from grader.records import Failure

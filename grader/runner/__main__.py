@@ -17,9 +17,10 @@ from pydantic import TypeAdapter
 from grader.devices.base import Device, Refused
 from grader.errors import Fault
 from grader.gpu_models import DEFAULT, GpuModel
+from grader.kernels_text import KernelsText
 from grader.plan import LaunchPlan
 from grader.records import Failure
-from grader.runner.binding import FILENAME, Binder
+from grader.runner.binding import Binder
 from grader.runner.carry_out import carry_out
 from grader.runner.warm_up_kernel import warm_up_kernel
 from grader.sandbox.protocol import Message, serve
@@ -57,7 +58,7 @@ def describe() -> dict[str, Any] | None:
 def _carry_out(request: Message) -> Message:
     header = request.header
     plan = LaunchPlan.model_validate(header["plan"], strict=False)
-    text = request.arrays["source"].tobytes().decode("utf-8-sig")
+    text = KernelsText(request.arrays["source"].tobytes())
     gpu = TypeAdapter(GpuModel).validate_python(header["gpu"], strict=False)
     inputs = {name.partition(":")[2]: a for name, a in request.arrays.items() if name.startswith("input:")}
     binder = Binder(text, plan)
@@ -69,7 +70,7 @@ def _carry_out(request: Message) -> Message:
     else:
         from grader.devices.simulated import SimulatedDevice
 
-        device = SimulatedDevice(gpu, text, FILENAME, header["cpu_seconds"])
+        device = SimulatedDevice(gpu, text, header["cpu_seconds"])
     runs: list[dict[str, Any]] = []
     outputs: dict[str, Any] = {}
     for number in range(header["runs"]):
@@ -96,7 +97,7 @@ def warm_up() -> None:
     warnings.simplefilter("ignore")
     memory = GlobalSpace(0)
     array = ArrayRef.contiguous("global", "a", np.dtype(np.float32), memory.allocate(256), (8, 8))
-    simulator = Simulator(DEFAULT, "", FILENAME, memory, deadline_in(60.0))
+    simulator = Simulator(DEFAULT, KernelsText(b""), memory, deadline_in(60.0))
     simulator.launch(warm_up_kernel, (1, 1, 1), (8, 8, 1), [array])
 
 

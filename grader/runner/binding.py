@@ -13,7 +13,6 @@ import cmath
 import importlib
 import math
 import operator
-from collections.abc import Iterator
 from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -22,6 +21,7 @@ import numpy as np
 from numba import cuda
 
 from grader.devices.base import Kernel, Refused
+from grader.kernels_text import KernelsText
 from grader.plan import (
     ArrayConstant,
     BoolConstant,
@@ -38,9 +38,8 @@ from grader.plan import (
     TupleConstant,
     UnsupportedConstant,
 )
-from grader.records import Failure, Place
+from grader.records import Failure
 
-FILENAME = "kernels.py"
 # What a captured name may stand for: these modules, and what hangs from them by public attributes.
 _ROOTS: dict[str, Any] = {
     "builtins": builtins,
@@ -62,14 +61,6 @@ _DENIED = (
     "declare_device",
     "jit_module",
 )
-
-
-def code_objects(code: CodeType) -> Iterator[CodeType]:
-    """A code object and all that are nested in it, in pre-order."""
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from code_objects(constant)
 
 
 def resolve_name(path: str) -> Any:
@@ -96,9 +87,9 @@ def resolve_name(path: str) -> Any:
 class Binder:
     """Makes the functions of one plan. Raises Refused where plan and text do not fit, or a capture is no data."""
 
-    def __init__(self, text: str, plan: LaunchPlan) -> None:
-        self._codes = list(code_objects(compile(text, FILENAME, "exec", dont_inherit=True)))
-        self._lines = text.splitlines()
+    def __init__(self, text: KernelsText, plan: LaunchPlan) -> None:
+        text.compile()
+        self._text = text
         self._plan = plan
         self._functions: dict[int, FunctionType] = {}
         self._dispatchers: dict[int, Any] = {}
@@ -129,8 +120,8 @@ class Binder:
         return made
 
     def _code(self, function: Function) -> CodeType:
-        if function.code < len(self._codes):
-            code = self._codes[function.code]
+        if function.code < len(self._text.codes):
+            code = self._text.codes[function.code]
             if code.co_qualname == function.qualname and code.co_firstlineno == function.line:
                 return code
         raise Refused(
@@ -168,14 +159,13 @@ class Binder:
         return plain_value(constant)
 
     def _unsupported(self, function: Function, name: str, what: str) -> Refused:
-        text = self._lines[function.line - 1].strip() if 0 < function.line <= len(self._lines) else ""
         return Refused(
             Failure(
                 "unsupported-capture",
                 f"{function.qualname} uses {name}, which is {what}: a kernel cannot use that.",
                 expected="numbers, tuples, small arrays, functions decorated with cuda.jit, or names of numba and math",
                 found=what,
-                where=str(Place(function.line, text)),
+                where=str(self._text.place(function.line)),
                 advice=f"Pass what the kernel needs of {name} as arguments.",
             )
         )

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from grader.errors import NotSimulated
+from grader.kernels_text import KernelsText
 from grader.records import Place
 from grader.simulator.frontend import Frontend, TypedFunction, types
 from grader.simulator.machine import Machine
@@ -32,12 +33,11 @@ class ConstantArray:
 
 
 class Unit:
-    """What all bodies of one kernel share. ``source`` is kernels.py's lines, for the text of a place."""
+    """What all bodies of one kernel share. ``text`` is where they were written, for places."""
 
-    def __init__(self, frontend: Frontend, source: list[str], filename: str) -> None:
+    def __init__(self, frontend: Frontend, text: KernelsText) -> None:
         self.frontend = frontend
-        self.source = source
-        self.filename = filename
+        self.text = text
         self.program = Program("")
         self.shared_arrays: dict[tuple[Any, int], tuple[int, int]] = {}
         self.local_arrays: dict[tuple[Any, int], tuple[int, int]] = {}
@@ -85,9 +85,7 @@ class Body:
 
     def place(self) -> Place:
         """The line that is being translated."""
-        lines = self.unit.source
-        ours = self.typed.filename == self.unit.filename and 0 < self.line <= len(lines)
-        return Place(self.line, lines[self.line - 1].strip() if ours else "", self.typed.name)
+        return self.unit.text.place(self.line, self.typed.name)
 
     def unknown(self, what: str) -> NotSimulated:
         """The exception for something that the simulator does not know, at the current line."""

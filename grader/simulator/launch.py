@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from grader.gpu_models import GpuModel
+from grader.kernels_text import KernelsText
 from grader.records import Finding
 from grader.simulator.findings import Findings
 from grader.simulator.frontend import Frontend, types
@@ -59,14 +60,13 @@ class SimulatedLaunch:
 
 
 class Simulator:
-    """Programs and memory of one process. ``source`` is the text that kernels come from, for places."""
+    """Programs and memory of one process. ``text`` is where kernels come from, for places."""
 
-    def __init__(self, gpu: GpuModel, source: str, filename: str, memory: GlobalSpace, deadline: float) -> None:
+    def __init__(self, gpu: GpuModel, text: KernelsText, memory: GlobalSpace, deadline: float) -> None:
         self.gpu = gpu
         self.memory = memory
         self.deadline = deadline
-        self._lines = source.splitlines()
-        self._filename = filename
+        self._text = text
         self._frontend = Frontend(gpu)
         self._programs: dict[tuple[Any, tuple[Any, ...]], tuple[Program, tuple[Any, ...]]] = {}
 
@@ -108,7 +108,7 @@ class Simulator:
         if key not in self._programs:
             typed = self._frontend.type(kernel, wanted)
             self._programs[key] = (
-                translate(self._frontend, typed, self._lines, self._filename),
+                translate(self._frontend, typed, self._text),
                 wanted,
             )
         return self._programs[key][0]

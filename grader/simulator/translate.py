@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from grader.kernels_text import KernelsText
 from grader.simulator import access
 from grader.simulator.body import Body, Unit
 from grader.simulator.calls import translate_call
@@ -28,9 +29,9 @@ NOT_IN_KERNELS = {
 }
 
 
-def translate(frontend: Frontend, typed: TypedFunction, source: list[str], filename: str) -> Program:
+def translate(frontend: Frontend, typed: TypedFunction, text: KernelsText) -> Program:
     """The program of a kernel. Raises NotSimulated with the line for what the simulator does not know."""
-    unit = Unit(frontend, source, filename)
+    unit = Unit(frontend, text)
     unit.program.name = typed.name
     unit.program.registers = len(typed.arg_types)
     Inlined(unit, typed, list(range(len(typed.arg_types))), None, None, ()).emit()

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from grader.devices.base import Refused
+from grader.kernels_text import KernelsText
 from grader.plan import Function, LaunchPlan, NameConstant
 from grader.runner.binding import Binder, resolve_name
 from grader.sandbox.frames import encode
@@ -120,7 +121,7 @@ def test_expected_values_and_fills_tell_the_runner_nothing(candidate, children, 
 def test_names_outside_the_fixed_list_are_refused(path):
     plan = _plan(names={"thing": NameConstant(path=path)})
     with pytest.raises(Refused):
-        Binder("def kernel():\n    thing()\n", plan).kernel(0)
+        Binder(KernelsText(b"def kernel():\n    thing()\n"), plan).kernel(0)
     with pytest.raises(KeyError):
         resolve_name(path)
 
@@ -137,12 +138,12 @@ def test_names_of_the_fixed_list_are_bound(path):
 )
 def test_a_kernel_that_is_not_in_the_text_is_refused(change):
     with pytest.raises(Refused) as refused:
-        Binder("def kernel():\n    pass\n", _plan(**change)).kernel(0)
+        Binder(KernelsText(b"def kernel():\n    pass\n"), _plan(**change)).kernel(0)
     assert refused.value.failure.kind == "malformed-plan"
 
 
 def test_bound_functions_see_no_builtins_and_no_module():
-    kernel = Binder("import os\ndef kernel():\n    os.system('true')\n", _plan(line=2)).kernel(0)
+    kernel = Binder(KernelsText(b"import os\ndef kernel():\n    os.system('true')\n"), _plan(line=2)).kernel(0)
     assert kernel.function.__globals__["__builtins__"] == {}
     assert "os" not in kernel.function.__globals__
 

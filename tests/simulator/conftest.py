@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from grader.gpu_models import T4
+from grader.kernels_text import KernelsText
 from grader.simulator.launch import SimulatedLaunch, Simulator, deadline_in
 from grader.simulator.memory import ArrayRef, GlobalSpace
 
@@ -36,9 +38,7 @@ def launch() -> Launch:
     ) -> SimulatedLaunch:
         memory = GlobalSpace(0)
         source = inspect.getsourcefile(kernel) or ""
-        with open(source, encoding="utf-8") as file:  # noqa: PTH123
-            text = file.read()
-        simulator = Simulator(T4, text, source, memory, deadline_in(cpu_seconds))
+        simulator = Simulator(T4, KernelsText(Path(source).read_bytes()), memory, deadline_in(cpu_seconds))
         names = kernel.__code__.co_varnames
         given: list[Any] = []
         for name, argument in zip(names, arguments, strict=False):

@@ -1,0 +1,53 @@
+"""The text of kernels.py: its lines as Python numbers them, and its code objects. Used in recorder and runner.
+
+Compiling executes nothing. A code object is known by its place in a pre-order walk, which is how a launch plan
+names a function without naming an object.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from types import CodeType
+
+from grader.records import Place
+
+FILENAME = "kernels.py"
+MAX_TEXT_OF_A_PLACE = 200  # characters
+
+
+class KernelsText:
+    """The decoded text; knows its lines and, once compiled, numbers its code objects."""
+
+    def __init__(self, source: bytes) -> None:
+        self._text = source.decode("utf-8-sig")
+        # As Python counts lines; str.splitlines also ends them at form feeds and other separators.
+        self._lines = re.split(r"\r\n|\r|\n", self._text)
+        self._index: dict[int, int] = {}
+        self.codes: tuple[CodeType, ...] = ()
+
+    def compile(self) -> CodeType:
+        """The module's code.
+
+        Raises SyntaxError, ValueError (null bytes), RecursionError, OverflowError or MemoryError.
+        """
+        code = compile(self._text, FILENAME, "exec", dont_inherit=True)
+        self.codes = tuple(_walk(code))  # kept, so that their ids stay theirs
+        self._index = {id(each): index for index, each in enumerate(self.codes)}
+        return code
+
+    def index_of(self, code: CodeType) -> int | None:
+        """A code object's place in the pre-order walk over the text; None for a foreign one."""
+        return self._index.get(id(code))
+
+    def place(self, line: int, function: str = "") -> Place:
+        """A 1-based line with its text, where there is such a line."""
+        text = self._lines[line - 1] if 0 < line <= len(self._lines) else ""
+        return Place(line, text.strip()[:MAX_TEXT_OF_A_PLACE], function)
+
+
+def _walk(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _walk(constant)
