@@ -44,7 +44,10 @@ CORES = os.cpu_count() or 1
 def main() -> None:
     """Entry point of the command."""
     if platform.system() == "Windows":
-        sys.exit("grader: native Windows is not supported; run it in WSL2 (https://learn.microsoft.com/windows/wsl)")
+        typer.echo(
+            "grader: native Windows is not supported; use WSL2, https://learn.microsoft.com/windows/wsl", err=True
+        )
+        sys.exit(2)
     # An instructor's habits for other projects (-x, -k …) must not change what is judged.
     os.environ.pop("PYTEST_ADDOPTS", None)
     traceback = "--traceback" in sys.argv

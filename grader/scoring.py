@@ -9,6 +9,7 @@ the sum of the rounded parts. So the parts of a printed table add up, and all ch
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_HALF_UP, Decimal
@@ -18,6 +19,7 @@ from typing import Literal
 from grader.records import CheckResult, PartScore, State
 
 HUNDREDTH = Decimal("0.01")
+MAX_REASON = 200
 
 
 @dataclass(frozen=True)
@@ -106,7 +108,8 @@ def summary(checks: Sequence[CheckResult], parts: Mapping[str, float]) -> str:
     if failed:
         public = next((c for c in failed if not c.hidden), None)
         why = public.failure.what if public is not None and public.failure is not None else failed[0].sentence
-        first = f"{len(failed)} of {_count(judged)} failed: {why.strip().rstrip('.')}"
+        why = textwrap.shorten(why, MAX_REASON, placeholder=" …").rstrip(".")
+        first = f"{len(failed)} of {_count(judged)} failed: {why}"
     elif judged:
         partial = any(c.credit < 1 for c in judged)
         first = f"{_all(judged)} passed" + (", not all with full credit" if partial else "")
@@ -128,7 +131,8 @@ def _waiting(checks: Sequence[CheckResult], parts: Mapping[str, float]) -> list[
     for state in (State.NOT_JUDGED, State.NOT_MEASURED):
         which = [c for c in checks if c.state is state]
         if which:
-            reason = which[0].reason.strip().removeprefix(f"{state.value}: ").rstrip(".")
+            # A reason may be as long as a traceback; it is whole in the check itself.
+            reason = textwrap.shorten(which[0].reason, MAX_REASON, placeholder=" …").rstrip(".")
             places = ", ".join(part for part in parts if any(c.part == part for c in which))
             notes.append(f"{places} {state.value}" + (f": {reason}" if reason else ""))
     empty = [part for part, points in parts.items() if points and not any(c.part == part for c in checks)]

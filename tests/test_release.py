@@ -183,7 +183,7 @@ def test_a_folder_with_something_hidden_in_it_is_refused(course: Course, hidden:
         (
             "kernels.py",
             "    threads = 128\n",
-            "    threads = 128\n    # out[i] = x[i] + x[i]\n",
+            "    threads = 128\n    # out[i] = 2 * x[i]\n",
             "kernels.py:16: holds the",
         ),
         (

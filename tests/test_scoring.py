@@ -125,6 +125,13 @@ def test_a_summary_shows_only_the_sentence_of_a_hidden_check() -> None:
     assert both.summary == "2 of 2 checks failed: test_x is wrong."
 
 
+def test_a_summary_is_one_line_of_bounded_length() -> None:
+    lost = check(passed=None, state=State.NOT_JUDGED, reason="Traceback:\n" + "  a line\n" * 1000)
+    summary = score([lost], {"correctness": 1.0}, "wait").summary
+    assert "\n" not in summary
+    assert len(summary) < 300
+
+
 def test_an_unknown_part_is_refused() -> None:
     with pytest.raises(ValueError, match="tecnique"):
         score([check("tecnique")], PARTS, "wait")

@@ -65,7 +65,7 @@ def double_kernel(x, out):
     i = cuda.grid(1)
     ### BEGIN SOLUTION
     if i < out.size:
-        out[i] = x[i] + x[i]
+        out[i] = 2 * x[i]
     ### END SOLUTION
 
 

@@ -1,0 +1,209 @@
+"""The command ``grader``, as a process of its own: what it prints, its exit codes, one sentence per error."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import tiny_course as tiny
+
+from grader import cli
+from grader.release import release
+
+
+def grader(*arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run the command like a user whose terminal has 80 columns."""
+    return subprocess.run(
+        [sys.executable, "-c", "from grader.cli import main; main()", *arguments],
+        cwd=cwd,
+        env={**os.environ, "COLUMNS": "80", **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    text = tiny.COURSE.replace("timeouts: 500 ms", "timeouts: 5 s")
+    return tiny.write_course(tmp_path / "course folder", course=text)
+
+
+def assert_one_sentence(done: subprocess.CompletedProcess[str], said: str, code: int = 2) -> None:
+    assert done.returncode == code, done
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr + done.stdout
+    assert done.stderr.startswith("grader: ")
+    assert done.stderr.count("\n") == 1
+
+
+def test_help_names_every_command(tmp_path: Path) -> None:
+    done = grader("--help", cwd=tmp_path)
+    assert done.returncode == 0
+    for command in ("check", "grade", "release", "lint", "demo", "doctor"):
+        assert f"\n  {command} " in done.stdout
+        assert grader(command, "--help", cwd=tmp_path).returncode == 0
+    assert all(len(line) <= 80 for line in done.stdout.splitlines())
+
+
+def test_the_version_is_the_packages(tmp_path: Path) -> None:
+    assert grader("--version", cwd=tmp_path).stdout == "warpgrade 0.1.0\n"
+
+
+def test_outside_of_a_course_one_sentence_says_where_to_go(tmp_path: Path) -> None:
+    assert_one_sentence(grader("check", "03", cwd=tmp_path), "no course.yml here or in a folder above")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("check", "7"), "unknown assignment '7'; there are 01"),
+        (("grade", "01"), "expected a folder submitted with <student>/01, found none"),
+        (("grade", "01", "--submitted", "solutions"), "expected submissions solutions/<student>/01, found none"),
+        (("lint", "2"), "unknown assignment '2'"),
+        (("release", "x"), "unknown assignment 'x'"),
+        (("demo", "--keep", "solutions"), "solutions exists; give a new folder"),
+    ],
+)
+def test_a_wrong_call_is_one_sentence(root: Path, arguments: tuple[str, ...], said: str) -> None:
+    assert_one_sentence(grader(*arguments, cwd=root), said)
+
+
+def test_a_mistake_in_course_yml_is_one_sentence_with_its_line(root: Path) -> None:
+    (root / "course.yml").write_text(tiny.COURSE.replace("speed: 20", "sped: 20"))
+    assert_one_sentence(grader("check", "1", cwd=root), "course.yml:5: unknown key 'sped' (did you mean 'speed'?)")
+
+
+def test_without_solutions_what_needs_them_says_so(root: Path) -> None:
+    from grader.course import load_course
+
+    release(load_course(root / "course.yml"), "01")
+    shutil.rmtree(root / "solutions")
+    (root / "submitted").mkdir()
+    assert_one_sentence(grader("grade", "01", cwd=root), "this command needs the course's solutions")
+    assert_one_sentence(grader("lint", "01", cwd=root), "this command needs the course's solutions")
+
+
+def test_a_sandbox_level_that_is_not_reached_is_refused(root: Path) -> None:
+    (root / "course.yml").write_text(f"grading: {{sandbox: strict}}\n{tiny.COURSE}")
+    tiny.write_kernels(root / "submitted/ada/01")
+    assert_one_sentence(grader("grade", "01", cwd=root), "demands the sandbox level 'strict'; this version reaches")
+
+
+def test_native_windows_is_refused_in_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(platform, "system", lambda: "Windows")
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == 2
+    assert capsys.readouterr().err.startswith("grader: native Windows is not supported")
+
+
+def test_checking_ones_own_kernels_prints_the_report(root: Path) -> None:
+    assert grader("release", cwd=root).returncode == 0
+    done = grader("check", "1", cwd=root)
+    assert done.returncode == 1
+    assert "test_doubles: 0 of 2 cases passed" in done.stdout
+    assert "launched no kernel" in done.stdout
+    assert "test_odd_sizes" not in done.stdout  # a hidden check shows its sentence only
+    assert "Sizes that are no multiple of a block work too." in done.stdout
+    assert all(len(line) <= 80 for line in done.stdout.splitlines())
+    shutil.copy(root / "solutions/01/kernels.py", root / "assignments/01/kernels.py")
+    done = grader("check", "01", "--device", "simulated", cwd=root / "assignments")
+    assert done.returncode == 0, done
+    assert "correctness: 60 of 60 points" in done.stdout
+    assert "not measured: no GPU" in done.stdout
+
+
+def test_a_folder_copied_elsewhere_can_be_checked(root: Path, tmp_path: Path) -> None:
+    grader("release", cwd=root)
+    copied = tmp_path / "elsewhere"
+    shutil.copytree(root / "assignments/01", copied)
+    shutil.copy(root / "solutions/01/kernels.py", copied)
+    done = grader("check", "01", "--json", cwd=copied)
+    assert done.returncode == 0, done
+    (verdict,) = json.loads(done.stdout)["verdicts"]
+    assert [part["earned"] for part in verdict["parts"]] == [60, 20, 0]
+
+
+def test_grading_a_class_writes_table_and_files_and_goes_on_after_anything(root: Path) -> None:
+    submitted = root / "submitted"
+    tiny.write_kernels(submitted / "ada/01")
+    tiny.write_kernels(submitted / "=eve/01")
+    (submitted / "bob/01").mkdir(parents=True)
+    (submitted / "cy/01").mkdir(parents=True)
+    (submitted / "cy/01/kernels.py").write_text("import sys\nsys.exit(0)\n")
+    (submitted / "dan").mkdir()
+    (submitted / "flo").mkdir()
+    (submitted / "flo/01").symlink_to(root / "solutions/01")
+    (submitted / "gil").mkdir()
+    (submitted / "gil/01").write_text("a file")
+    # An instructor's own settings for pytest must not change a score.
+    done = grader("grade", "1", "--workers", "2", cwd=root, PYTEST_ADDOPTS="-x -k nothing")
+    assert done.returncode == 0, done
+    assert "nothing handed in: 1 of 7 in submitted" in done.stdout
+    assert [line.split()[0] for line in done.stdout.splitlines() if line and line[0] != " "][:7] == [
+        "student",
+        "=eve",
+        "ada",
+        "bob",
+        "cy",
+        "flo",
+        "gil",
+    ]
+    rows = {row["student"]: row for row in csv.DictReader((root / "results/01.csv").read_text().splitlines())}
+    assert {name: row["correctness"] for name, row in rows.items()} == {
+        "'=eve": "60.0",
+        "ada": "60.0",
+        "bob": "0.0",
+        "cy": "0.0",
+        "flo": "0.0",
+        "gil": "0.0",
+    }
+    assert rows["ada"]["total"] == ""  # speed waits for a GPU
+    assert "There is no kernels.py" in rows["bob"]["why"]
+    assert "link" in rows["flo"]["why"]
+    verdicts = json.loads((root / "results/01.json").read_text())["verdicts"]
+    assert [v["student"] for v in verdicts] == ["=eve", "ada", "bob", "cy", "flo", "gil"]
+
+
+def test_a_release_says_what_it_kept(root: Path) -> None:
+    assert "kernels.py, problem.py, test_public.py, course.yml" in grader("release", "1", cwd=root).stdout
+    (root / "assignments/01/kernels.py").write_text("# mine\n")
+    done = grader("release", "--bundle", cwd=root)
+    assert "kept kernels.py, which has been edited" in done.stdout
+    assert (root / "dist/tiny-student.zip").is_file()
+
+
+def test_lint_prints_a_row_for_each_thing_and_fails_on_a_problem(root: Path) -> None:
+    (root / "solutions/01/wrong").mkdir()
+    wrong = tiny.KERNELS.replace("2 * x[i]", "x[i] + x[0]").replace(
+        '"""Double every element."""',
+        '"""Adds the first.\n\nCaught by: test_doubles, test_odd_sizes, test_reads_once\n"""',
+    )
+    (root / "solutions/01/wrong/adds_the_first.py").write_text(wrong)
+    grader("release", cwd=root)
+    done = grader("lint", "01", "--workers", "2", cwd=root)
+    assert done.returncode == 1, done
+    rows = [line.split(maxsplit=2) for line in done.stdout.splitlines()[1:] if line[:1].strip()]
+    marks = {row[1]: row[0] for row in rows}
+    assert marks["reference"] == marks["stub"] == marks["empty"] == marks["copied"] == marks["release"] == "ok"
+    assert marks["adds_the_first"] == "ok", done.stdout
+    assert marks["mutants"] == "PROBLEM"
+    assert done.stdout.endswith("1 problem\n")
+
+
+def test_doctor_says_what_is_here_and_what_is_missing(tmp_path: Path) -> None:
+    done = grader("doctor", cwd=tmp_path)
+    assert done.returncode == 0, done
+    for what in ("Python", "numba", "numpy", "GPU", "sandbox", "runner"):
+        assert any(line.split()[1:2] == [what] for line in done.stdout.splitlines()), what
