@@ -34,10 +34,12 @@ class ReduceSum(Problem):
 
         The form is chosen so that mistakes cannot hide. No element is zero, so one that is left out or added
         twice changes the sum. Sums are exact (see ``tolerance``). And whatever has fewer than 13 bits loses
-        the last bit of three elements in four, always downwards, so that these losses do not cancel.
+        the last bit of three elements in four, always downwards, so that these losses do not cancel; nor does
+        the sum itself fit into float16.
         """
-        j = rng.integers(-2048, 2048, n)
-        x = ((4 * j + 1) * GRID).astype(np.float32)
+        x = np.zeros(n, np.float32)
+        while np.float16(total := np.sum(x, dtype=np.float64)) == total:
+            x = ((4 * rng.integers(-2048, 2048, n) + 1) * GRID).astype(np.float32)
         places = rng.permutation(n)
         if special == "nan":
             x[places[0]] = np.nan

@@ -167,7 +167,7 @@ class Attention(Problem):
         sqrt(n) in the root mean square, and the tolerance is near (4 + 120 / sqrt(n)) U |v|.
         """
         q2, k2 = inputs["q"].astype(np.float64) ** 2, inputs["k"].astype(np.float64) ** 2
-        n = inputs["q"].shape[1]
+        keys = inputs["k"].shape[1]
         bound = np.empty(inputs["q"].shape)
         for head, rows, scores in _scores(inputs):
             v, out = inputs["v"][head].astype(np.float64), expected["out"][head, rows]
@@ -179,8 +179,8 @@ class Attention(Problem):
             spread = weight @ v**2 - 2 * out * (weight @ v) + out**2 * np.sum(weight, axis=1, keepdims=True)
             bound[head, rows] = (
                 3 * np.sqrt(np.maximum(spread, 0))
-                + 4 * math.sqrt(n) * np.sqrt(p**2 @ v**2)
-                + (2 * math.sqrt(n) + 16) * np.abs(out)
+                + 4 * math.sqrt(keys) * np.sqrt(p**2 @ v**2)
+                + (2 * math.sqrt(keys) + 16) * np.abs(out)
             )
         return {"out": U * bound + SMALLEST}
 
@@ -206,5 +206,5 @@ def _scores(inputs: Inputs) -> Iterator[tuple[int, slice, Floats]]:
             rows = slice(start, min(start + ROWS_AT_A_TIME, n))
             scores = q[head, rows] @ k[head].T / math.sqrt(d)
             if inputs["causal"]:
-                scores[np.arange(n) > np.arange(start, rows.stop)[:, None]] = -np.inf
+                scores[np.arange(k.shape[1]) > np.arange(start, rows.stop)[:, None]] = -np.inf
             yield head, rows, scores
