@@ -19,7 +19,8 @@ MAX_TEXT_OF_A_PLACE = 200  # characters
 class KernelsText:
     """The decoded text; knows its lines and, once compiled, numbers its code objects."""
 
-    def __init__(self, source: bytes) -> None:
+    def __init__(self, source: bytes, filename: str = FILENAME) -> None:
+        self.filename = filename
         self._text = source.decode("utf-8-sig")
         # As Python counts lines; str.splitlines also ends them at form feeds and other separators.
         self._lines = re.split(r"\r\n|\r|\n", self._text)
@@ -31,7 +32,7 @@ class KernelsText:
 
         Raises SyntaxError, ValueError (null bytes), RecursionError, OverflowError or MemoryError.
         """
-        code = compile(self._text, FILENAME, "exec", dont_inherit=True)
+        code = compile(self._text, self.filename, "exec", dont_inherit=True)
         self.codes = tuple(_walk(code))  # kept, so that their ids stay theirs
         self._index = {id(each): index for index, each in enumerate(self.codes)}
         return code

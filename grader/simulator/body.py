@@ -84,8 +84,14 @@ class Body:
     # ------------------------------------------------------------------ plumbing
 
     def place(self) -> Place:
-        """The line that is being translated."""
+        """The line that is being translated; without text where it is not in kernels.py."""
+        if self.typed.filename != self.unit.text.filename:
+            return Place(self.line, "", self.typed.name)
         return self.unit.text.place(self.line, self.typed.name)
+
+    def literal(self, var: Any) -> Any:
+        """The value of a variable that Numba knows to be a literal."""
+        return self.type_of(var).literal_value
 
     def unknown(self, what: str) -> NotSimulated:
         """The exception for something that the simulator does not know, at the current line."""

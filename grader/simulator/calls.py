@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from grader.simulator.body import Body
-from grader.simulator.device_calls import DEVICE_CALLS
 from grader.simulator.frontend import types
 from grader.simulator.numba_types import convert, dtype_of, is_scalar, plain
 from grader.simulator.operations import ARITHMETIC, COMPARISONS, INPLACE, MATH, UNARY
+from grader.simulator.registry import DEVICE_CALLS
 
 
 def translate_call(body: Body, target: Any, expr: Any, key: Any) -> None:

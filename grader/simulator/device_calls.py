@@ -1,17 +1,14 @@
 """The kernel side of ``numba.cuda``: what each call means on lanes. Runs in the runner.
 
-``DEVICE_CALLS`` maps the object that a kernel calls (``cuda.grid``, ``cuda.atomic.add``) to its translation. An
-entry exists only where this Numba has the object, so older and newer ones work alike.
+What threads of a warp or a block do together is in ``collective_calls``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import reduce
 from typing import Any
 
 import numpy as np
-from numba import cuda
 
 from grader.simulator import access
 from grader.simulator.body import Body
@@ -20,41 +17,16 @@ from grader.simulator.machine import Machine
 from grader.simulator.memory import ArrayRef, round_up
 from grader.simulator.numba_types import convert, dtype_of, plain
 from grader.simulator.operations import FUSED_MULTIPLY_ADD
-from grader.simulator.program import Barrier, Registers
+from grader.simulator.program import Registers
+from grader.simulator.registry import Handler, named_arguments, on, register_call
 
-Handler = Callable[["Body", Any, Any, Any], None]
-DEVICE_CALLS: dict[Any, Handler] = {}
-_INT32 = np.dtype(np.int32)
 _INT64 = np.dtype(np.int64)
-
-
-def _on(*paths: str) -> Callable[[Handler], Handler]:
-    """Register a translation for attribute paths of ``numba.cuda``."""
-
-    def register(handler: Handler) -> Handler:
-        for path in paths:
-            _register(path, handler)
-        return handler
-
-    return register
-
-
-def _register(path: str, handler: Handler) -> None:
-    try:
-        DEVICE_CALLS[reduce(getattr, path.split("."), cuda)] = handler
-    except AttributeError:
-        return
-
-
-def _arguments(expr: Any, *names: str) -> dict[str, Any]:
-    """The call's arguments by parameter name."""
-    return dict(zip(names, expr.args, strict=False)) | dict(expr.kws)
 
 
 # ---------------------------------------------------------------------------- where am I
 
 
-@_on("grid", "gridsize")
+@on("grid", "gridsize")
 def _grid(body: Body, target: Any, expr: Any, signature: Any) -> None:
     register = body.register(target.name)
     returned = signature.return_type
@@ -77,17 +49,17 @@ def _grid(body: Body, target: Any, expr: Any, signature: Any) -> None:
 # ---------------------------------------------------------------------------- memory
 
 
-@_on("shared.array")
+@on("shared.array")
 def _shared_array(body: Body, target: Any, expr: Any, signature: Any) -> None:
     _array(body, target, expr, signature, "shared")
 
 
-@_on("local.array")
+@on("local.array")
 def _local_array(body: Body, target: Any, expr: Any, signature: Any) -> None:
     _array(body, target, expr, signature, "local")
 
 
-@_on("const.array_like")
+@on("const.array_like")
 def _const_array(body: Body, target: Any, expr: Any, signature: Any) -> None:
     (array,) = expr.args
     body.compute(body.register(target.name), lambda value: value, (body.register(array.name),))
@@ -95,7 +67,7 @@ def _const_array(body: Body, target: Any, expr: Any, signature: Any) -> None:
 
 def _array(body: Body, target: Any, expr: Any, signature: Any, space: str) -> None:
     """One allocation per place in the source, however often it is inlined or executed."""
-    shape_var = _arguments(expr, "shape", "dtype", "alignment")["shape"]
+    shape_var = named_arguments(expr, "shape", "dtype", "alignment")["shape"]
     shape_type = body.type_of(shape_var)
     literal = shape_type if isinstance(shape_type, types.BaseTuple) else (shape_type,)
     shape = tuple(int(item.literal_value) for item in literal)
@@ -131,142 +103,6 @@ def _student_name(body: Body, target: Any) -> str:
     return str(getattr(target, "unversioned_name", target.name)).split(".")[0].lstrip("$") or "array"
 
 
-# ---------------------------------------------------------------------------- barriers
-
-
-def _barrier(body: Body, target: Any, expr: Any, vote: str) -> None:
-    predicate = -1
-    if vote:
-        (arg,) = expr.args
-        predicate = body.cast_register(body.register(arg.name), body.type_of(arg), types.int32)
-        body.block.note_reads((predicate,))
-    _wait(
-        body,
-        Barrier(-1, body.place(), "block", -1, vote, predicate, body.register(target.name) if vote else -1),
-    )
-
-
-def _wait(body: Body, barrier: Barrier) -> None:
-    waiting = body.block
-    after = body.start_block()
-    waiting.end = Barrier(
-        after, barrier.place, barrier.scope, barrier.mask, barrier.vote, barrier.predicate, barrier.result
-    )
-
-
-for _name, _vote in (("", ""), ("_count", "count"), ("_and", "and"), ("_or", "or")):
-    _register(
-        "syncthreads" + _name,
-        lambda body, target, expr, signature, vote=_vote: _barrier(body, target, expr, vote),  # type: ignore[misc]
-    )
-
-
-def _warp_barrier(body: Body, mask: Any | None) -> None:
-    """Lanes of a warp that ``mask`` names wait for each other, as the ``_sync`` functions do."""
-    register = -1
-    if mask is not None:
-        register = body.cast_register(body.register(mask.name), body.type_of(mask), types.int64)
-        body.block.note_reads((register,))
-    _wait(body, Barrier(-1, body.place(), "warp", register))
-
-
-@_on("syncwarp")
-def _syncwarp(body: Body, target: Any, expr: Any, signature: Any) -> None:
-    _warp_barrier(body, expr.args[0] if expr.args else None)
-
-
-@_on("threadfence", "threadfence_block", "threadfence_system", "nanosleep")
-def _no_effect_on_values(body: Body, target: Any, expr: Any, signature: Any) -> None:
-    """Lanes see each other's writes at once here."""
-
-
-# ---------------------------------------------------------------------------- within a warp
-
-
-def _positions(m: Machine) -> tuple[Any, Any, Any]:
-    """For the active lanes: warp, lane, and a table (warp, lane) → position among the active lanes or -1."""
-    warp = np.broadcast_to(m.per_lane("warp"), m.active)
-    lane = np.broadcast_to(m.per_lane("lane"), m.active)
-    table = np.full((m.wave.warps, 32), -1, np.int64)
-    table[warp, lane] = np.arange(m.active)
-    return warp, lane, table
-
-
-def _shuffle(name: str) -> Handler:
-    """Source lanes as the PTX ISA's section "shfl.sync" defines them; a lane without a source keeps its own value."""
-    sources: dict[str, Callable[[Any, Any], Any]] = {
-        "shfl_sync": lambda lane, amount: np.broadcast_to(amount, lane.shape) % 32,
-        "shfl_up_sync": lambda lane, amount: lane - amount,
-        "shfl_down_sync": lambda lane, amount: lane + amount,
-        "shfl_xor_sync": lambda lane, amount: lane ^ amount,
-    }
-
-    def handler(body: Body, target: Any, expr: Any, signature: Any) -> None:
-        arguments = _arguments(expr, "mask", "value", "by")
-        by = next(arg for key, arg in arguments.items() if key not in ("mask", "value"))
-        _warp_barrier(body, arguments["mask"])
-        register = body.register(target.name)
-        value = body.cast_register(
-            body.register(arguments["value"].name), body.type_of(arguments["value"]), signature.return_type
-        )
-        offset = body.cast_register(body.register(by.name), body.type_of(by), types.int32)
-
-        def step(m: Machine, r: Registers) -> None:
-            warp, lane, table = _positions(m)
-            amount = r[offset]
-            source = sources[name](lane, amount)
-            inside = (source >= 0) & (source < 32)
-            position = np.where(inside, table[warp, np.where(inside, source, 0)], -1)
-            own = np.arange(m.active)
-            values = np.broadcast_to(r[value], m.active)
-            r[register] = values[np.where(position >= 0, position, own)]
-
-        body.add(step, (value, offset), (register,))
-
-    return handler
-
-
-for _name in ("shfl_sync", "shfl_up_sync", "shfl_down_sync", "shfl_xor_sync"):
-    _register(_name, _shuffle(_name))
-
-
-def _vote_of_warp(name: str) -> Handler:
-    def handler(body: Body, target: Any, expr: Any, signature: Any) -> None:
-        arguments = _arguments(expr, "mask", "predicate")
-        _warp_barrier(body, arguments["mask"])
-        register = body.register(target.name)
-        predicate = body.cast_register(
-            body.register(arguments["predicate"].name), body.type_of(arguments["predicate"]), types.boolean
-        )
-        mask = body.cast_register(body.register(arguments["mask"].name), body.type_of(arguments["mask"]), types.int64)
-        dtype = dtype_of(signature.return_type)
-
-        def step(m: Machine, r: Registers) -> None:
-            warp = np.broadcast_to(m.per_lane("warp"), m.active)
-            bit = np.left_shift(np.int64(1), np.broadcast_to(m.per_lane("lane"), m.active))
-            named = np.broadcast_to(r[mask], m.active) & 0xFFFFFFFF
-            yes = np.zeros(m.wave.warps, np.int64)
-            there = np.zeros(m.wave.warps, np.int64)
-            np.bitwise_or.at(there, warp, bit)
-            np.bitwise_or.at(yes, warp, np.where(r[predicate], bit, 0))
-            ballot, everyone = yes[warp] & named, there[warp] & named
-            result = {
-                "all_sync": ballot == everyone,
-                "any_sync": ballot != 0,
-                "eq_sync": (ballot == everyone) | (ballot == 0),
-                "ballot_sync": ballot,
-            }[name]
-            r[register] = convert(convert(result, np.dtype(np.uint32)), dtype) if dtype != np.bool_ else result != 0
-
-        body.add(step, (predicate, mask), (register,))
-
-    return handler
-
-
-for _name in ("all_sync", "any_sync", "eq_sync", "ballot_sync"):
-    _register(_name, _vote_of_warp(_name))
-
-
 # ---------------------------------------------------------------------------- atomics
 
 
@@ -299,7 +135,7 @@ def _atomic(name: str) -> Handler:
     combine, direct = _ATOMICS[name]
 
     def handler(body: Body, target: Any, expr: Any, signature: Any) -> None:
-        arguments = _arguments(expr, "ary", "idx", "val")
+        arguments = named_arguments(expr, "ary", "idx", "val")
         _emit_atomic(body, target, signature, arguments["ary"], arguments["idx"], [arguments["val"]], combine, direct)
 
     return handler
@@ -342,12 +178,12 @@ def _emit_atomic(
 
 
 for _name in _ATOMICS:
-    _register("atomic." + _name, _atomic(_name))
+    register_call("atomic." + _name, _atomic(_name))
 
 
 def _compare_and_swap(body: Body, target: Any, expr: Any, signature: Any, *, indexed: bool) -> None:
     names = ("ary", "idx", "old", "val") if indexed else ("ary", "old", "val")
-    arguments = _arguments(expr, *names)
+    arguments = named_arguments(expr, *names)
     _emit_atomic(
         body,
         target,
@@ -360,8 +196,8 @@ def _compare_and_swap(body: Body, target: Any, expr: Any, signature: Any, *, ind
     )
 
 
-_register("atomic.cas", lambda b, t, e, s: _compare_and_swap(b, t, e, s, indexed=True))
-_register("atomic.compare_and_swap", lambda b, t, e, s: _compare_and_swap(b, t, e, s, indexed=False))
+register_call("atomic.cas", lambda b, t, e, s: _compare_and_swap(b, t, e, s, indexed=True))
+register_call("atomic.compare_and_swap", lambda b, t, e, s: _compare_and_swap(b, t, e, s, indexed=False))
 
 
 # ---------------------------------------------------------------------------- arithmetic
@@ -376,7 +212,7 @@ def _scalar(path: str, operation: Callable[..., Any]) -> None:
         )
         body.compute(body.register(target.name), lambda *values: convert(operation(*values), dtype), operands)
 
-    _register(path, handler)
+    register_call(path, handler)
 
 
 def _bits(value: Any) -> Any:
@@ -414,28 +250,3 @@ _scalar("brev", _reverse_bits)
 _scalar("cbrt", np.cbrt)
 _scalar("fma", FUSED_MULTIPLY_ADD)
 _scalar("selp", lambda condition, yes, no: np.asarray(np.where(condition, yes, no))[()])
-
-
-@_on("activemask")
-def _activemask(body: Body, target: Any, expr: Any, signature: Any) -> None:
-    register, dtype = body.register(target.name), dtype_of(signature.return_type)
-
-    def step(m: Machine, r: Registers) -> None:
-        warp = np.broadcast_to(m.per_lane("warp"), m.active)
-        bit = np.left_shift(np.int64(1), np.broadcast_to(m.per_lane("lane"), m.active))
-        there = np.zeros(m.wave.warps, np.int64)
-        np.bitwise_or.at(there, warp, bit)
-        r[register] = convert(convert(there[warp], np.dtype(np.uint32)), dtype)
-
-    body.add(step, (), (register,))
-
-
-@_on("lanemask_lt")
-def _lanemask_lt(body: Body, target: Any, expr: Any, signature: Any) -> None:
-    register, dtype = body.register(target.name), dtype_of(signature.return_type)
-
-    def step(m: Machine, r: Registers) -> None:
-        lane = m.per_lane("lane")
-        r[register] = convert((np.left_shift(np.int64(1), lane) - 1), dtype)
-
-    body.add(step, (), (register,))

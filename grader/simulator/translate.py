@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from grader.kernels_text import KernelsText
-from grader.simulator import access
+from grader.simulator import access, collective_calls, device_calls  # noqa: F401  (they register their calls)
 from grader.simulator.body import Body, Unit
 from grader.simulator.calls import translate_call
 from grader.simulator.expressions import EXPRESSIONS

@@ -38,7 +38,7 @@ def launch() -> Launch:
     ) -> SimulatedLaunch:
         memory = GlobalSpace(0)
         source = inspect.getsourcefile(kernel) or ""
-        simulator = Simulator(T4, KernelsText(Path(source).read_bytes()), memory, deadline_in(cpu_seconds))
+        simulator = Simulator(T4, KernelsText(Path(source).read_bytes(), source), memory, deadline_in(cpu_seconds))
         names = kernel.__code__.co_varnames
         given: list[Any] = []
         for name, argument in zip(names, arguments, strict=False):
