@@ -15,7 +15,7 @@ MAX_BLOCKS = 256
 
 @cuda.jit
 def sum_kernel(x, out):
-    tile = cuda.shared.array(THREADS, float16)
+    tile = cuda.shared.array(THREADS, np.float16)
     t = cuda.threadIdx.x
 
     total = float32(0)
