@@ -17,6 +17,8 @@ def translate_call(body: Body, target: Any, expr: Any, key: Any) -> None:
     """``target = key(*args)`` for anything that is no function of kernels.py."""
     function_type = body.type_of(expr.func)
     signature = body.typed.calltypes[expr]
+    if isinstance(function_type, types.ExceptionClass):
+        return  # the raise that follows ends the thread, whatever it raises
     if isinstance(function_type, types.NumberClass) or key in (int, float, bool, complex):
         _conversion(body, target, expr, signature)
         return
