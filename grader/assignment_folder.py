@@ -28,7 +28,10 @@ PUBLIC_FILE = "test_public.py"
 HIDDEN_FILE = "test_hidden.py"
 WRONG_FOLDER = "wrong"
 
-_OURS = re.compile(r"^\s*(from\s+grader(\.problem)?\s+import|import\s+grader\b)", re.MULTILINE)
+_OURS = re.compile(
+    r"^\s*(from\s+grader\.problem\s+import|import\s+grader\.problem\b|from\s+grader\s+import\s.*\bproblem\b)",
+    re.MULTILINE,
+)
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,7 @@ class AssignmentFolder:
 
 
 def holds_checks(folder: Path) -> bool:
-    """Whether ``folder`` is an assignment of ours: it has a problem.py that imports ``grader``."""
+    """Whether ``folder`` is an assignment of ours: it has a problem.py that imports ``grader.problem``."""
     try:
         return _OURS.search((folder / PROBLEM_FILE).read_text(encoding="utf-8")) is not None
     except (OSError, UnicodeDecodeError):

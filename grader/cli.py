@@ -11,8 +11,7 @@ import platform
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -115,22 +114,6 @@ def _solutions(course: Course, name: str) -> Path:
     return folder
 
 
-@contextmanager
-def _progress(title: str) -> Iterator[Callable[[int, int, Verdict], None]]:
-    """A progress bar on stderr; nothing where stderr is no terminal."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), disable=not sys.stderr.isatty(), transient=True) as bar:
-        task = bar.add_task(title, total=None)
-
-        def advance(done: int, of: int, verdict: Verdict) -> None:
-            bar.update(task, completed=done, total=of)
-
-        yield advance
-
-
 @app.command()
 def check(
     assignment: Number,
@@ -183,6 +166,7 @@ def grade(
     from grader.classroom import grade as grade_class
     from grader.gradebook import write_results
     from grader.judging import judge_task
+    from grader.progress import progress_bar
     from grader.reports.terminal import class_table
 
     course = _course()
@@ -196,7 +180,7 @@ def grade(
     if not handed_in:
         raise UsageError(f"expected submissions {submitted}/<student>/{policy.name}, found none")
     tasks = [Task(checks, folder, student, device) for student, folder in handed_in.items()]
-    with _progress(f"grading {policy.name}") as progress:
+    with progress_bar(f"grading {policy.name}") as progress:
         verdicts = grade_class(tasks, policy, judge_task, workers=min(workers, len(tasks)), progress=progress)
     _print(class_table, verdicts)
     if absent:
@@ -239,6 +223,7 @@ def lint(assignments: Numbers = None, workers: Workers = CORES, device: OnDevice
     """Is an assignment what it promises? Judges reference, stub, mutants; looks at the release."""
     from grader.authoring import lint as lint_assignment
     from grader.judging import judge_task
+    from grader.progress import progress_bar
     from grader.reports.terminal import plain_table
 
     course = _course()
@@ -246,7 +231,7 @@ def lint(assignments: Numbers = None, workers: Workers = CORES, device: OnDevice
     for name in assignments or course.assignments:
         title = course.assignment(name).name
         _solutions(course, title)
-        with _progress(f"lint {title}") as progress:
+        with progress_bar(f"lint {title}") as progress:
             rows = lint_assignment(course, name, judge_task, workers=workers, device=device, progress=progress)
         typer.echo(f"{title} {course.assignment(name).title}")
         _print(plain_table, [(_MARKS[row.ok], row.what, row.note) for row in rows])
@@ -270,6 +255,7 @@ def demo(
     """Make a sample class with everything that goes wrong, grade it and print the table."""
     from grader.demo import grade_samples, make_samples
     from grader.judging import judge_task
+    from grader.progress import progress_bar
     from grader.reports.terminal import class_table
 
     course = _course()
@@ -280,7 +266,7 @@ def demo(
             raise UsageError(f"{keep} exists; give a new folder")
         samples = make_samples(course, keep or Path(temporary) / "course")
         for name in names:
-            with _progress(f"grading {name}") as progress:
+            with progress_bar(f"grading {name}") as progress:
                 verdicts = grade_samples(samples, name, judge_task, workers=workers, device=device, progress=progress)
             typer.echo(f"{name} {course.assignment(name).title}: {len(verdicts)} submissions")
             _print(class_table, verdicts)
