@@ -111,13 +111,13 @@ class Attention(Problem):
     ) -> Inputs:
         """Standard normal q, k and v of shape (heads, n, d), which gives scores q k / sqrt(d) of size 1.
 
-        By ``logits``, q is scaled until the largest score of each head is 10,000 in size; huge: query 0 and
-        key 0 have a negative one, others any; all negative: q and k get signs that make every score negative.
+        By ``logits``, q is scaled until the largest score of each head is 10,000 in size; huge: with query 0
+        and key 0 opposed, so that causal attention begins far below zero; all negative: with signs that make
+        every score negative.
         """
         q, k, v = (random_floats(rng, (heads, n, d)) for _ in range(3))
         if logits == "huge":
-            first = np.sum(q[:, 0] * k[:, 0], axis=1, keepdims=True)
-            q[:, 0] *= -np.sign(first)
+            q[:, 0] = -k[:, 0]
         elif logits == "all negative":
             q, k = -np.abs(q), np.abs(k)
         if logits != "ordinary":
