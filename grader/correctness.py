@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from grader.plan import LaunchPlan
 from grader.problem import Inputs, Output, Problem
-from grader.records import Failure, Finding, Outcome, Severity
+from grader.records import Failure, Finding, LaunchRecord, Outcome, Severity
 
 Array = npt.NDArray[Any]
 
@@ -21,7 +21,8 @@ Array = npt.NDArray[Any]
 def fills_for(inputs: Inputs, rng: np.random.Generator) -> list[dict[str, Array]]:
     """What outputs hold before a run: per run one element per output.
 
-    Where a dtype has NaN, one run with a NaN of random payload is enough: no arithmetic makes that bit pattern.
+    Where a dtype has NaN, one run with a signalling NaN of random payload is enough: arithmetic on it gives a
+    quiet one (IEEE 754-2019, 6.2), so no result has its bits.
     Integers and bools need two runs with different values; an element that shows both was never written.
     """
     outputs = {name: np.dtype(value.dtype) for name, value in inputs.items() if isinstance(value, Output)}
@@ -34,8 +35,8 @@ def _fill(dtype: np.dtype[Any], run: int, rng: np.random.Generator) -> Array:
         bits = dtype.itemsize * 8
         mantissa = np.finfo(dtype).nmant
         payload = int(rng.integers(1, 1 << (mantissa - 1)))
-        quiet = (1 << (bits - 1 - mantissa)) - 1
-        pattern = (quiet << mantissa) | (1 << (mantissa - 1)) | payload
+        exponent = (1 << (bits - 1 - mantissa)) - 1
+        pattern = (exponent << mantissa) | payload
         return np.asarray(pattern, f"u{dtype.itemsize}").view(dtype)
     if dtype.kind == "c":
         part = _fill(np.dtype(f"f{dtype.itemsize // 2}"), run, rng)
@@ -81,7 +82,7 @@ def judge_outcome(
         for outcome, fill in zip(outcomes[1:], fills[1:], strict=True):
             unwritten = unwritten & untouched(outcome.outputs[name], fill[name])
         if unwritten.any():
-            return _of_unwritten(name, unwritten, plan, call)
+            return _of_unwritten(name, unwritten, plan, first.launches, call)
     changed = sorted({name for outcome in outcomes for name in outcome.changed_inputs})
     if changed:
         return Failure(
@@ -112,9 +113,24 @@ def of_finding(finding: Finding, call: str) -> Failure:
     )
 
 
-def _of_unwritten(name: str, unwritten: npt.NDArray[np.bool_], plan: LaunchPlan, call: str) -> Failure:
+def _of_unwritten(
+    name: str, unwritten: npt.NDArray[np.bool_], plan: LaunchPlan, launches: Sequence[LaunchRecord], call: str
+) -> Failure:
     total, missing = unwritten.size, int(unwritten.sum())
+    writes = sum(
+        launch.counters.get("global_stores", 0) + launch.counters.get("global_atomics", 0) for launch in launches
+    )
     returned = f" and {plan.entry} returned a value: it must write into {name} instead" if plan.returned_value else ""
+    if missing == total and writes:
+        return Failure(
+            "nothing-written",
+            f"{name} still holds its fill value, although kernels wrote to global memory.",
+            expected=f"all {total} elements of {name} written",
+            found=f"{writes} writes that left {name} as it was",
+            where=call,
+            advice=f"{name} holds garbage at the start: set it before you add to it or take a maximum with it. "
+            "Or did the writes go elsewhere?",
+        )
     if missing == total:
         return Failure(
             "nothing-written",
