@@ -38,9 +38,9 @@ class SimulatedDevice:
         self._memory = self._simulator.memory = GlobalSpace(0)
         self._buffers = []
 
-    def allocate(self, nbytes: int, contents: npt.NDArray[np.uint8] | None) -> None:
-        """Add the next buffer; without ``contents`` it holds garbage."""
-        address = self._memory.allocate(nbytes)
+    def allocate(self, nbytes: int, contents: npt.NDArray[np.uint8] | None, *, garbage: bool) -> None:
+        """Add the next buffer. ``garbage``: what it holds, ``contents`` or not, is nobody's to read."""
+        address = self._memory.allocate(nbytes, garbage=garbage)
         self._buffers.append((address, nbytes))
         if contents is not None:
             self._memory.bytes[address : address + nbytes] = contents
@@ -49,14 +49,24 @@ class SimulatedDevice:
         address, _ = self._buffers[view.buffer]
         return np.ndarray(view.shape, view.dtype, self._memory.bytes, address + view.offset, view.strides)
 
+    def _note_written(self, view: View) -> None:
+        """All elements of a view are about to be written."""
+        address, _ = self._buffers[view.buffer]
+        itemsize = np.dtype(view.dtype).itemsize
+        unwritten = self._memory.unwritten(1)
+        flags = np.ndarray((*view.shape, itemsize), bool, unwritten, address + view.offset, (*view.strides, 1))
+        flags[...] = False
+
     def _reference(self, argument: Any) -> Any:
         if isinstance(argument, tuple):
             return tuple(self._reference(item) for item in argument)
         if not isinstance(argument, ViewArgument):
             return argument
         view = argument.view
-        address = self._buffers[view.buffer][0] + view.offset
-        return ArrayRef("global", argument.name, np.dtype(view.dtype), address, view.shape, view.strides)
+        root = self._buffers[view.buffer][0]
+        return ArrayRef(
+            "global", argument.name, np.dtype(view.dtype), root + view.offset, view.shape, view.strides, root
+        )
 
     def launch(
         self,
@@ -104,12 +114,14 @@ class SimulatedDevice:
 
     def fill(self, target: View, value: Any, stream: int) -> None:
         """``target[...] = value``."""
+        self._note_written(target)
         array = self._array(target)
         with np.errstate(all="ignore"):
             array[...] = np.asarray(value).astype(array.dtype)
 
     def copy(self, source: View, target: View, stream: int) -> None:
         """``target[...] = source``."""
+        self._note_written(target)
         self._array(target)[...] = self._array(source).copy()
 
     def synchronize(self, stream: int | None) -> None:

@@ -6,6 +6,7 @@ counts from the end, once. An access outside of the array is reported and suppre
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -94,8 +95,10 @@ def load(machine: Machine, array: ArrayRef, indices: tuple[Any, ...], place: Pla
     machine.counters[array.space + "_loads"] += machine.active
     memory = machine.spaces[array.space].view(array.dtype)
     if bad is None:
+        machine.watch.read(array, elements, None, place)
         return memory[elements]
     inside = ~np.broadcast_to(bad, machine.active)
+    machine.watch.read(array, elements, inside, place)
     values = np.zeros(machine.active, array.dtype)
     values[inside] = memory[np.broadcast_to(elements, machine.active)[inside]]
     return values
@@ -109,9 +112,13 @@ def store(machine: Machine, array: ArrayRef, indices: tuple[Any, ...], value: An
     value = convert(value, array.dtype)
     if bad is not None:
         inside = ~np.broadcast_to(bad, machine.active)
-        elements = np.broadcast_to(elements, machine.active)[inside]
         value = value[inside] if is_wide(value) else value
-    elif is_wide(value) and not is_wide(elements):
+        machine.watch.write(array, elements, inside, place, value)
+        elements = np.broadcast_to(elements, machine.active)[inside]
+        memory[elements] = value
+        return
+    machine.watch.write(array, elements, None, place, value)
+    if is_wide(value) and not is_wide(elements):
         value = value[-1]
     memory[elements] = value
 
@@ -135,6 +142,7 @@ def atomic(
     memory = machine.spaces[array.space].view(array.dtype)
     everyone = np.arange(machine.active) if bad is None else np.flatnonzero(~np.broadcast_to(bad, machine.active))
     where = np.broadcast_to(elements, machine.active)[everyone]
+    machine.watch.atomic(array, elements, None if bad is None else everyone, place)
     values = [np.broadcast_to(convert(operand, array.dtype), machine.active)[everyone] for operand in operands]
     if direct is not None and not need_old:
         direct.at(memory, where, values[0])
@@ -178,7 +186,7 @@ def view(machine: Machine, array: ArrayRef, items: tuple[Any, ...], place: Place
             )
             inside = np.where(outside, 0, inside)
         address = address + inside * stride
-    return ArrayRef(array.space, array.name, array.dtype, address, tuple(shape), tuple(strides))
+    return replace(array, address=address, shape=tuple(shape), strides=tuple(strides))
 
 
 def _slice(item: tuple[Any, ...], length: Any) -> tuple[Any, Any, Any]:

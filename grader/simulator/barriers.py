@@ -12,6 +12,7 @@ from grader.records import Place, Severity
 from grader.simulator.findings import Findings
 from grader.simulator.memory import is_wide, merge, take
 from grader.simulator.program import Barrier, Block, Program, Registers
+from grader.simulator.watch import Watch
 from grader.simulator.wave import Wave
 
 LaneIndex = npt.NDArray[np.intp]
@@ -21,7 +22,8 @@ Released = tuple[int, LaneIndex]  # where to go on, and who
 class Barriers:
     """The waiting lanes of one wave, by the block whose end is the barrier."""
 
-    def __init__(self, program: Program, wave: Wave, registers: Registers, findings: Findings) -> None:
+    def __init__(self, program: Program, wave: Wave, registers: Registers, findings: Findings, watch: Watch) -> None:
+        self._watch = watch
         self._program = program
         self._wave = wave
         self._registers = registers
@@ -60,9 +62,20 @@ class Barriers:
                 released += self._release_warps(index, stuck=stuck)
         return released + self._release_blocks()
 
+    def passed(self, barrier: Barrier, lanes: LaneIndex | None) -> None:
+        """These lanes (None: all of the wave) pass together: what they vote, and what that orders."""
+        if barrier.scope == "block":
+            self._vote(barrier, lanes)
+            self._watch.passed_barrier(None if lanes is None else np.unique(self._coordinate("slot")[lanes]))
+        elif barrier.orders_memory:
+            self._watch.passed_warp_barrier(None if lanes is None else np.unique(self._coordinate("warp")[lanes]))
+
+    def _coordinate(self, name: str) -> npt.NDArray[Any]:
+        return np.broadcast_to(self._wave.coordinate(name), self._wave.total)
+
     # ------------------------------------------------------------------ blocks
 
-    def vote(self, barrier: Barrier, lanes: LaneIndex | None) -> None:
+    def _vote(self, barrier: Barrier, lanes: LaneIndex | None) -> None:
         """What ``syncthreads_count``, ``_and`` and ``_or`` return to lanes that pass together (None: all)."""
         if not barrier.vote:
             return
@@ -90,8 +103,9 @@ class Barriers:
             passing = complete[slots[lanes]]
             if passing.any():
                 there = self._leave(index, passing)
-                self.vote(self._barrier(index), there)
+                self._vote(self._barrier(index), there)
                 released.append((self._barrier(index).target, there))
+        self._watch.passed_barrier(np.flatnonzero(complete))
         return released
 
     def _report_divergence(
@@ -147,4 +161,6 @@ class Barriers:
             )
         if not passing.any():
             return []
-        return [(barrier.target, self._leave(index, passing))]
+        there = self._leave(index, passing)
+        self.passed(barrier, there)
+        return [(barrier.target, there)]

@@ -7,6 +7,7 @@ with a mode, and wraps them in Python. Semantics are the PTX ISA's ("shfl.sync",
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -39,32 +40,36 @@ def _block_barrier(vote: str, body: Body, target: Any, expr: Any, signature: Any
 def _wait(body: Body, barrier: Barrier) -> None:
     waiting = body.block
     after = body.start_block()
-    waiting.end = Barrier(
-        after, barrier.place, barrier.scope, barrier.mask, barrier.vote, barrier.predicate, barrier.result
-    )
+    waiting.end = replace(barrier, target=after)
 
 
 for _name, _vote in (("", ""), ("_count", "count"), ("_and", "and"), ("_or", "or")):
     register_call("syncthreads" + _name, partial(_block_barrier, _vote))
 
 
-def _warp_barrier(body: Body, mask: Any | None) -> None:
+def _warp_barrier(body: Body, mask: Any | None, *, orders_memory: bool = False) -> None:
     """Lanes of a warp that ``mask`` names wait for each other, as the ``_sync`` functions do."""
     register = -1
     if mask is not None:
         register = body.cast_register(body.register(mask.name), body.type_of(mask), types.int64)
         body.block.note_reads((register,))
-    _wait(body, Barrier(-1, body.place(), "warp", register))
+    _wait(body, Barrier(-1, body.place(), "warp", register, orders_memory))
 
 
 @on("syncwarp")
 def _syncwarp(body: Body, target: Any, expr: Any, signature: Any) -> None:
-    _warp_barrier(body, expr.args[0] if expr.args else None)
+    _warp_barrier(body, expr.args[0] if expr.args else None, orders_memory=True)
 
 
-@on("threadfence", "threadfence_block", "threadfence_system", "nanosleep")
-def _no_effect_on_values(body: Body, target: Any, expr: Any, signature: Any) -> None:
-    """Lanes see each other's writes at once here."""
+@on("threadfence", "threadfence_system")
+def _fence(body: Body, target: Any, expr: Any, signature: Any) -> None:
+    """Lanes see each other's writes at once here, but only a fence makes that certain on a GPU."""
+    body.add(lambda m, r: m.watch.fence(), (), ())
+
+
+@on("threadfence_block", "nanosleep")
+def _no_effect(body: Body, target: Any, expr: Any, signature: Any) -> None:
+    """Changes no value, and orders nothing between blocks."""
 
 
 # ---------------------------------------------------------------------------- shuffles

@@ -76,6 +76,8 @@ def _array(body: Body, target: Any, expr: Any, signature: Any, space: str) -> No
     known = body.unit.shared_arrays if space == "shared" else body.unit.local_arrays
     name = _student_name(body, target)
     register = body.register(target.name)
+    if space == "shared":
+        program.shared_granule = min(program.shared_granule, dtype.itemsize)
     if space == "shared" and shape == (0,):
         program.uses_dynamic_shared = True
 

@@ -27,6 +27,7 @@ from grader.simulator.numba_types import (
 )
 from grader.simulator.program import Program
 from grader.simulator.translate import translate
+from grader.simulator.watch import Watch
 from grader.simulator.wave import Wave
 
 Triple = tuple[int, int, int]
@@ -127,7 +128,8 @@ class Simulator:
         constants = [self._constant(array) for array in program.constants]
         spaces["shared"] = Space("shared", wave_blocks * shared_segment, shared_segment)
         spaces["local"] = Space("local", wave_blocks * threads * local_segment, local_segment)
-        machine = Machine(program, spaces, constants, findings, self.deadline, dynamic)
+        machine = Machine(program, spaces, constants, findings, self.deadline, dynamic, self.memory)
+        machine.watch = Watch(machine, threads, blocks, _watched(values))
         with np.errstate(all="ignore"):
             for first in range(0, blocks, wave_blocks):
                 if first:
@@ -144,6 +146,17 @@ class Simulator:
         address = self.memory.allocate(array.nbytes)
         self.memory.bytes[address : address + array.nbytes] = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
         return ArrayRef.contiguous("global", "a captured array", array.dtype, address, array.shape)
+
+
+def _watched(values: list[Any]) -> dict[int, tuple[int, int]]:
+    """Where each buffer starts that an argument is a view of, and how many bytes of it the arguments reach."""
+    reach: dict[int, int] = {}
+    for value in values:
+        if isinstance(value, ArrayRef) and value.root >= 0 and 0 not in value.shape:
+            last = sum((n - 1) * s for n, s in zip(value.shape, value.strides, strict=True) if s > 0)
+            end = value.address + last + value.dtype.itemsize
+            reach[value.root] = max(reach.get(value.root, 0), end - value.root)
+    return {root: (root, nbytes) for root, nbytes in reach.items()}
 
 
 def type_of(argument: Any) -> Any:

@@ -21,8 +21,9 @@ import numpy.typing as npt
 from grader.records import Place
 from grader.simulator.barriers import Barriers
 from grader.simulator.findings import Findings
-from grader.simulator.memory import ArrayRef, Space, is_wide, merge, round_up, take
+from grader.simulator.memory import ArrayRef, GlobalSpace, Space, is_wide, merge, round_up, take
 from grader.simulator.program import Barrier, Block, Branch, Exit, Jump, Program, Registers
+from grader.simulator.watch import Watch
 from grader.simulator.wave import Wave
 
 LaneIndex = npt.NDArray[np.intp]
@@ -53,6 +54,7 @@ class Machine:
         findings: Findings,
         deadline: float,
         dynamic_shared_bytes: int,
+        memory: GlobalSpace,
     ) -> None:
         self.program = program
         self.spaces = spaces
@@ -61,7 +63,9 @@ class Machine:
         self.counters: Counter[str] = Counter()
         self.lanes: LaneIndex | None = None
         self.active = 0
+        self.memory = memory
         self.wave: Wave
+        self.watch: Watch
         self.static_shared_bytes = round_up(program.shared_bytes) if program.shared_bytes else 0
         self.dynamic_shared_bytes = dynamic_shared_bytes
         self._deadline = deadline
@@ -104,7 +108,8 @@ class Machine:
         self._registers = [*arguments, *([None] * (self.program.registers - len(arguments)))]
         self._pending = {0: None}
         self._since = {0: self._issues}
-        self._barriers = Barriers(self.program, wave, self._registers, self.findings)
+        self._barriers = Barriers(self.program, wave, self._registers, self.findings, self.watch)
+        self.watch.begin_wave()
         while self._pending or self._barriers:
             if not self._pending:
                 self._release(stuck=True)
@@ -170,7 +175,7 @@ class Machine:
             case Barrier() as barrier:
                 self.counters["barriers"] += self.active if barrier.scope == "block" else 0
                 if lanes is None and not self._barriers:
-                    self._barriers.vote(barrier, None)
+                    self._barriers.passed(barrier, None)
                     self._go(barrier.target, None)
                     return
                 self._barriers.arrive(index, np.arange(self.wave.total) if lanes is None else lanes)

@@ -9,7 +9,7 @@ same for all lanes (a Python int) or one value per lane (an int64 array): views 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,8 @@ class Space:
         self.segment = segment
         self.bytes: Bytes = np.full(max(round_up(nbytes), SEGMENT), GARBAGE, np.uint8)
         self._views: dict[np.dtype[Any], npt.NDArray[Any]] = {}
+        # Bytes that hold garbage until somebody writes them; made when first asked for.
+        self._unwritten: npt.NDArray[np.bool_] | None = None
 
     def view(self, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
         """The whole space as elements of ``dtype``."""
@@ -46,6 +48,13 @@ class Space:
     def scrub(self) -> None:
         """Garbage everywhere, as before the first write."""
         self.bytes.fill(GARBAGE)
+        self._unwritten = None
+
+    def unwritten(self, itemsize: int) -> npt.NDArray[np.bool_]:
+        """Per element of ``itemsize`` bytes, a row of its bytes: whether nobody has written it yet."""
+        if self._unwritten is None:
+            self._unwritten = np.ones(self.bytes.size, bool)
+        return self._unwritten.reshape(-1, itemsize)
 
 
 class GlobalSpace(Space):
@@ -54,14 +63,20 @@ class GlobalSpace(Space):
     def __init__(self, capacity: int) -> None:
         super().__init__("global", capacity)
         self._used = 0
+        # Where buffers start that were allocated without contents.
+        self.garbage: set[int] = set()
 
-    def allocate(self, nbytes: int) -> int:
-        """Address of ``nbytes`` new bytes, aligned to a segment."""
+    def allocate(self, nbytes: int, *, garbage: bool = False) -> int:
+        """Address of ``nbytes`` new bytes, aligned to a segment. ``garbage``: they have no contents yet."""
         address = self._used
+        if garbage:
+            self.garbage.add(address)
         self._used += round_up(max(nbytes, 1))
         if self._used > self.bytes.size:
             grown = np.full(round_up(max(self._used, 2 * self.bytes.size)), GARBAGE, np.uint8)
             grown[: self.bytes.size] = self.bytes
+            if self._unwritten is not None:
+                self._unwritten = np.concatenate([self._unwritten, np.ones(grown.size - self.bytes.size, bool)])
             self.bytes = grown
             self._views.clear()
         return address
@@ -77,6 +92,7 @@ class ArrayRef:
     address: Lanes
     shape: tuple[Lanes, ...]
     strides: tuple[Lanes, ...]
+    root: int = -1  # in global memory: where the buffer starts that it is a view of; -1 for captured arrays
 
     @classmethod
     def contiguous(
@@ -93,9 +109,7 @@ class ArrayRef:
     def with_parts(self, parts: tuple[Lanes, ...]) -> ArrayRef:
         """The same array with other components, in the order of ``parts``."""
         ndim = len(self.shape)
-        return ArrayRef(
-            self.space, self.name, self.dtype, parts[0], tuple(parts[1 : 1 + ndim]), tuple(parts[1 + ndim :])
-        )
+        return replace(self, address=parts[0], shape=tuple(parts[1 : 1 + ndim]), strides=tuple(parts[1 + ndim :]))
 
 
 class RangeIterator:

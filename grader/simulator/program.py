@@ -52,6 +52,7 @@ class Barrier:
     place: Place
     scope: str = "block"
     mask: int = -1
+    orders_memory: bool = True  # shuffles and votes make lanes meet, but order no memory accesses
     vote: str = ""
     predicate: int = -1
     result: int = -1
@@ -108,6 +109,7 @@ class Program:
     local_bytes: int = 0
     uses_dynamic_shared: bool = False
     constants: list[Any] = field(default_factory=list)
+    shared_granule: int = 8  # the smallest element of any shared array, in bytes
 
     def finish(self) -> None:
         """Rank the blocks and work out which registers are live where."""

@@ -1,8 +1,8 @@
 """A wave: the thread blocks that run at the same time, and where each of their lanes is. Runs in the runner.
 
 Coordinates of a lane, one int32/int64 per lane or one number where all lanes share it: ``tx ty tz`` (threadIdx),
-``bx by bz`` (blockIdx), ``thread`` (linear index in its block), ``slot`` (its block's index in the wave), ``warp``
-(its warp's index in the wave), ``lane`` (0 to 31).
+``bx by bz`` (blockIdx), ``thread`` (linear index in its block), ``gthread`` (in the launch), ``slot`` (its block's
+index in the wave), ``warp`` (its warp's index in the wave), ``lane`` (0 to 31).
 """
 
 from __future__ import annotations
@@ -65,12 +65,18 @@ class Wave:
         if name == "slot":
             return np.repeat(np.arange(self.blocks), self._threads) if self.blocks > 1 else np.int64(0)
         thread = np.arange(self._threads)
+        if name == "gthread":
+            return np.arange(self._first * self._threads, (self._first + self.blocks) * self._threads)
         if name == "thread":
             return np.tile(thread, self.blocks)
         if name == "lane":
             return np.tile(thread % WARP, self.blocks)
         slots = np.repeat(np.arange(self.blocks), self._threads)
         return slots * self.warps_per_block + np.tile(thread // WARP, self.blocks)
+
+    def segments(self, space: str) -> int:
+        """How many segments of a space this wave uses: one per block, or one per thread."""
+        return self.blocks if space == "shared" else self.blocks * self._threads
 
     def segment_base(self, space: str, segment: int, itemsize: int) -> Any:
         """Where each lane's segment starts: per block in shared memory, per lane in local memory."""
@@ -113,6 +119,13 @@ class Wave:
         self._alive = None
         self._coordinates.clear()
         self._bases.clear()
+
+    def name_of(self, thread: int) -> str:
+        """A thread of the launch, by its ``gthread``, as a person says it."""
+        block, thread = divmod(thread, self._threads)
+        b = (block % self.grid[0], block // self.grid[0] % self.grid[1], block // (self.grid[0] * self.grid[1]))
+        t = (thread % self.block[0], thread // self.block[0] % self.block[1], thread // (self.block[0] * self.block[1]))
+        return f"{t} of block {b}"
 
     def threads(self, lanes: npt.NDArray[Any]) -> tuple[tuple[Triple, Triple], ...]:
         """Block and thread index of some lanes (few: for messages)."""

@@ -19,7 +19,9 @@ def kernel(x, factor, out, scratch):
         cuda.atomic.add(scratch, 0, 1)
 
 def scale(x, factor, out, bumped):
-    kernel[(x.size + 63) // 64, 64](x, factor, out, cuda.device_array(3, np.int32))
+    scratch = cuda.device_array(3, np.int32)
+    scratch[:] = 0
+    kernel[(x.size + 63) // 64, 64](x, factor, out, scratch)
 """
 
 

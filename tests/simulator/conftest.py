@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +49,8 @@ def launch() -> Launch:
             address = memory.allocate(argument.nbytes)
             flat = np.ascontiguousarray(argument).reshape(-1).view(np.uint8)
             memory.bytes[address : address + argument.nbytes] = flat
-            given.append(ArrayRef.contiguous("global", name, argument.dtype, address, argument.shape))
+            array = ArrayRef.contiguous("global", name, argument.dtype, address, argument.shape)
+            given.append(replace(array, root=address))
         result = simulator.launch(kernel, _triple(grid), _triple(block), given, dynamic_shared_bytes=shared)
         for argument, reference in zip(arguments, given, strict=True):
             if isinstance(reference, ArrayRef):

@@ -116,7 +116,7 @@ def test_barriers_at_different_lines_are_reported(launch):
         else:
             cuda.syncthreads()
 
-    (finding,) = launch(kernel, 2, 32, np.zeros(32, np.int32)).findings
+    (finding,) = launch(kernel, 1, 32, np.zeros(32, np.int32)).findings
     assert finding.kind == "divergent-barrier"
     assert finding.severity is Severity.ERROR
     assert "syncthreads" in finding.place.text

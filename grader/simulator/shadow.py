@@ -1,0 +1,164 @@
+"""Who last wrote and read each piece of a stretch of memory during a launch. Runs in the runner.
+
+A granule is the size of the elements that the stretch holds; a wider access touches several. Threads are numbered
+through the launch. ``epoch`` counts the barriers that a thread's block has passed, ``warp_epoch`` those of its warp.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+WARP = 32
+NOBODY = -1
+# More than one reader in one barrier interval: several lanes of warp w are -2 - 2w, several warps of block b are
+# -3 - 2b (warps and blocks numbered through the launch), several blocks are MANY.
+MANY = np.iinfo(np.int64).min
+Threads = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Numbering:
+    """How threads of a launch are numbered: block by block, warp by warp, ``threads`` to a block."""
+
+    threads: int
+
+    def block(self, thread: Threads) -> Threads:
+        """The block of each thread."""
+        return thread // self.threads
+
+    def warp(self, thread: Threads) -> Threads:
+        """The warp of each thread, through the launch."""
+        per_block = -(-self.threads // WARP)
+        return thread // self.threads * per_block + thread % self.threads // WARP
+
+    def block_of_mark(self, mark: Threads) -> Threads:
+        """The block that a mark is about; NOBODY for MANY and NOBODY."""
+        per_block = -(-self.threads // WARP)
+        code = -2 - mark
+        several = np.where(code % 2 == 0, code // 2 // per_block, code // 2)
+        return np.where(mark >= 0, self.block(mark), np.where((mark == MANY) | (mark == NOBODY), NOBODY, several))
+
+    def warp_of_mark(self, mark: Threads) -> Threads:
+        """The warp that a mark is about; NOBODY where it is not about one warp alone."""
+        code = -2 - mark
+        one_warp = (mark < NOBODY) & (mark != MANY) & (code % 2 == 0)
+        return np.where(mark >= 0, self.warp(mark), np.where(one_warp, code // 2, NOBODY))
+
+
+Order = Callable[[Threads, Threads, Threads], npt.NDArray[np.bool_]]
+
+
+@dataclass
+class Touch:
+    """One instruction's accesses, an entry per lane; ``epoch`` and ``warp_epoch`` may be one number for all."""
+
+    granules: npt.NDArray[np.intp]
+    threads: npt.NDArray[np.int64]
+    epoch: Any
+    warp_epoch: Any
+    place: int
+    atomic: bool
+    time: int
+
+
+@dataclass
+class Mark:
+    """Per granule the last access of one kind."""
+
+    thread: npt.NDArray[np.int64]
+    epoch: npt.NDArray[np.int32]
+    warp_epoch: npt.NDArray[np.int32]
+    place: npt.NDArray[np.int32]
+    atomic: npt.NDArray[np.bool_]
+    time: npt.NDArray[np.int64]
+
+    @classmethod
+    def nobody(cls, granules: int) -> Mark:
+        """Marks of memory that nobody has touched."""
+        return cls(
+            np.full(granules, NOBODY, np.int64),
+            np.zeros(granules, np.int32),
+            np.zeros(granules, np.int32),
+            np.zeros(granules, np.int32),
+            np.zeros(granules, bool),
+            np.zeros(granules, np.int64),
+        )
+
+    def set(self, touch: Touch) -> None:
+        """Make ``touch`` the last access of its granules."""
+        self.thread[touch.granules] = touch.threads
+        self.epoch[touch.granules] = touch.epoch
+        self.warp_epoch[touch.granules] = touch.warp_epoch
+        self.place[touch.granules] = touch.place
+        self.atomic[touch.granules] = touch.atomic
+        self.time[touch.granules] = touch.time
+
+
+@dataclass
+class Shadow:
+    """The marks of one stretch of memory. Reads are only marked once somebody writes: most are never asked for."""
+
+    granule: int
+    writes: Mark
+    reads: Mark
+    unmarked_reads: list[Touch] = field(default_factory=list)
+    written: bool = False
+
+    @classmethod
+    def of(cls, nbytes: int, granule: int) -> Shadow:
+        """A shadow of untouched memory."""
+        count = -(-nbytes // granule)
+        return cls(granule, Mark.nobody(count), Mark.nobody(count))
+
+    def mark_reads(self, numbering: Numbering, published: Order) -> None:
+        """Mark the reads that were put off."""
+        for touch in self.unmarked_reads:
+            self.mark_read(touch, numbering, published)
+        self.unmarked_reads.clear()
+
+    def mark_read(self, touch: Touch, numbering: Numbering, published: Order) -> None:
+        """Mark a read, without losing that others have read the place and nothing orders them before it.
+
+        ``published`` says of marks, threads and times of marks which are ordered through fences and atomics.
+        """
+        marks, granules = self.reads.thread, touch.granules
+        before = marks[granules]
+        behind = published(before, touch.threads, self.reads.time[granules])
+        before = np.where(behind, NOBODY, before)
+        ordered = self.reads.epoch[granules] != touch.epoch
+        warp_ordered = ordered | (self.reads.warp_epoch[granules] != touch.warp_epoch)
+        self.reads.set(touch)
+        # Threads that read one place with this very instruction: the last one's mark stands there now.
+        last = marks[granules]
+        self._join(touch, before, ordered, warp_ordered, numbering)
+        here = np.zeros(last.shape, bool)
+        self._join(touch, last, here, here, numbering)
+
+    def _join(self, touch: Touch, other: Threads, ordered: Any, warp_ordered: Any, numbering: Numbering) -> None:
+        """Widen the marks where another reader, not ordered before this one, has to be remembered too."""
+        marks, granules = self.reads.thread, touch.granules
+        suspects = np.flatnonzero((other != NOBODY) & (other != touch.threads))
+        if not suspects.size:
+            return
+        granules, other, mine = granules[suspects], other[suspects], touch.threads[suspects]
+        block, warp = numbering.block(mine), numbering.warp(mine)
+        same_block = numbering.block_of_mark(other) == block
+        same_warp = numbering.warp_of_mark(other) == warp
+        beside = same_warp & ~warp_ordered[suspects]
+        across = same_block & ~same_warp & ~ordered[suspects]
+        kept = marks[granules]
+        beside &= numbering.warp_of_mark(kept) != NOBODY  # never narrow what is already wider
+        marks[granules[beside]] = -2 - 2 * warp[beside]
+        across &= kept != MANY
+        marks[granules[across]] = -3 - 2 * block[across]
+        marks[granules[~same_block]] = MANY
+
+    def forget_reads(self) -> None:
+        """Every thread that could still be raced with has passed a barrier."""
+        self.unmarked_reads.clear()
+        self.written = False

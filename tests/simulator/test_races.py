@@ -1,0 +1,237 @@
+"""Races are found where nothing orders two accesses, and only there: each right kernel stands beside a wrong twin."""
+
+# mypy: ignore-errors
+from __future__ import annotations
+
+import inspect
+import textwrap
+
+import numpy as np
+import pytest
+from numba import cuda, float32, int32
+
+N = 256
+
+
+def tree(x, out):
+    s = cuda.shared.array(N, float32)
+    t = cuda.threadIdx.x
+    i = cuda.grid(1)
+    s[t] = x[i] if i < x.size else float32(0)
+    cuda.syncthreads()  # the tile is complete
+    stride = N // 2
+    while stride > 0:
+        if t < stride:
+            s[t] += s[t + stride]
+        cuda.syncthreads()  # the round is complete
+        stride //= 2
+    if t == 0:
+        cuda.atomic.add(out, 0, s[0])
+
+
+def tile(x, out):
+    s = cuda.shared.array((16, 16), float32)
+    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+    total = float32(0)
+    for k in range(4):
+        s[ty, tx] = x[(ty * 16 + tx + k) % x.size]
+        cuda.syncthreads()  # fetched
+        total += s[tx, ty]
+        cuda.syncthreads()  # used
+    out[ty * 16 + tx] = total
+
+
+def last_warp(x, out):
+    s = cuda.shared.array(64, float32)
+    t = cuda.threadIdx.x
+    s[t] = x[t]
+    cuda.syncthreads()
+    if t < 32:
+        s[t] += s[t + 32]
+        cuda.syncwarp()  # 16
+        for turn in range(5):
+            stride = 16 >> turn
+            value = s[t] + s[t + stride] if t < stride else s[t]
+            cuda.syncwarp()  # read before written
+            s[t] = value
+            cuda.syncwarp()  # written before read
+        if t == 0:
+            out[0] = s[0]
+
+
+def ticket(x, partial, count, out):
+    last = cuda.shared.array(1, int32)
+    t, b = cuda.threadIdx.x, cuda.blockIdx.x
+    if t == 0:
+        partial[b] = x[b]
+        cuda.threadfence()  # published
+        last[0] = cuda.atomic.add(count, 0, 1) == cuda.gridDim.x - 1
+    cuda.syncthreads()
+    if last[0] and t == 0:
+        total = float32(0)
+        for k in range(cuda.gridDim.x):
+            total += partial[k]
+        out[0] = total
+
+
+def lock(mutex, out):
+    while cuda.atomic.cas(mutex, 0, 0, 1) != 0:
+        pass
+    out[0] += 1
+    cuda.threadfence()  # before the lock is free
+    cuda.atomic.exch(mutex, 0, 0)
+
+
+def neighbours(x, out):
+    """A block's own stretch of global memory, exchanged through a barrier."""
+    t, i = cuda.threadIdx.x, cuda.grid(1)
+    out[i] = x[i]
+    cuda.syncthreads()  # written
+    value = out[i] + out[cuda.blockIdx.x * cuda.blockDim.x + (t + 1) % cuda.blockDim.x]
+    cuda.syncthreads()  # read
+    out[i] = value
+
+
+def histogram(x, out):
+    s = cuda.shared.array(16, int32)
+    t = cuda.threadIdx.x
+    if t < 16:
+        s[t] = 0
+    cuda.syncthreads()  # empty
+    cuda.atomic.add(s, int32(x[cuda.grid(1)] * 16) % 16, 1)
+    cuda.syncthreads()  # counted
+    if t < 16:
+        cuda.atomic.add(out, t, s[t])
+
+
+def in_place(x):
+    i = cuda.grid(1)
+    if i < x.size:
+        x[i] = 2 * x[i]
+        x[i] += 1
+
+
+F, I = np.float32, np.int32
+RIGHT = {
+    tree: (4, N, lambda: (np.ones(1000, F), np.zeros(1, F))),
+    tile: (1, (16, 16), lambda: (np.ones(300, F), np.zeros(256, F))),
+    last_warp: (1, 64, lambda: (np.arange(64, dtype=F), np.zeros(1, F))),
+    ticket: (50, 64, lambda: (np.ones(50, F), np.zeros(50, F), np.zeros(1, I), np.zeros(1, F))),
+    lock: (3, 8, lambda: (np.zeros(1, I), np.zeros(1, I))),
+    neighbours: (4, 64, lambda: (np.ones(256, F), np.zeros(256, F))),
+    histogram: (4, 64, lambda: (np.random.default_rng(1).random(256).astype(F), np.zeros(16, I))),
+    in_place: (4, 64, lambda: (np.ones(250, F),)),
+}
+# A line of a right kernel, what stands there instead, and the array that is raced for.
+WRONG = {
+    ("tree", "cuda.syncthreads()  # the tile is complete"): "s",
+    ("tree", "cuda.syncthreads()  # the round is complete"): "s",
+    ("tile", "cuda.syncthreads()  # fetched"): "s",
+    ("tile", "cuda.syncthreads()  # used"): "s",
+    ("last_warp", "cuda.syncwarp()  # 16"): "s",
+    ("last_warp", "cuda.syncwarp()  # read before written"): "s",
+    ("last_warp", "cuda.syncwarp()  # written before read"): "s",
+    ("ticket", "cuda.threadfence()  # published"): "partial",
+    ("lock", "cuda.threadfence()  # before the lock is free"): "out",
+    ("neighbours", "cuda.syncthreads()  # written"): "out",
+    ("neighbours", "cuda.syncthreads()  # read"): "out",
+    ("histogram", "cuda.syncthreads()  # empty"): "s",
+}
+
+
+@pytest.mark.parametrize("kernel", RIGHT, ids=lambda kernel: kernel.__name__)
+def test_right_kernels_race_for_nothing(launch, kernel):
+    grid, block, arguments = RIGHT[kernel]
+    findings = launch(kernel, grid, block, *arguments()).findings
+    assert [str(finding) for finding in findings] == []
+
+
+@pytest.mark.parametrize(("name", "line"), WRONG)
+def test_one_line_less_is_a_race(launch, tmp_path, name, line):
+    kernel = globals()[name]
+    text = textwrap.dedent(inspect.getsource(kernel))
+    assert line in text
+    path = tmp_path / "kernels.py"
+    path.write_text(text.replace(line, "pass"))
+    scope = {"cuda": cuda, "float32": float32, "int32": int32, "N": N}
+    exec(compile(path.read_text(), str(path), "exec"), scope)
+    grid, block, arguments = RIGHT[kernel]
+    findings = launch(scope[name], grid, block, *arguments()).findings
+    races = [finding for finding in findings if finding.kind == "race"]
+    assert races, findings
+    assert {finding.array for finding in races} == {WRONG[name, line]}
+    assert all(finding.severity.value == "error" for finding in races)
+
+
+def test_a_plain_counter_and_a_plain_maximum_are_races(launch):
+    def count(out):
+        out[0] += 1
+
+    def largest(x, out):
+        if x[cuda.grid(1)] > out[0]:
+            out[0] = x[cuda.grid(1)]
+
+    assert {f.kind for f in launch(count, 2, 32, np.zeros(1)).findings} >= {"race"}
+    assert {f.kind for f in launch(largest, 2, 32, np.arange(64.0), np.zeros(1)).findings} >= {"race"}
+
+
+def test_equal_values_and_reads_beside_atomics_are_warnings(launch):
+    def flag(x, out):
+        if x[cuda.grid(1)] > 0:
+            out[0] = 1
+
+    def peek(x, out):
+        cuda.atomic.add(out, 0, 1)
+        x[cuda.grid(1)] = out[0]
+
+    (same,) = launch(flag, 2, 32, np.ones(64), np.zeros(1)).findings
+    assert (same.kind, same.severity.value) == ("same-value-writes", "warning")
+    (mixed,) = launch(peek, 2, 32, np.ones(64), np.zeros(1)).findings
+    assert (mixed.kind, mixed.severity.value) == ("mixed-atomic", "warning")
+
+
+def test_a_race_is_told_with_both_threads_and_lines(launch):
+    def kernel(out):
+        s = cuda.shared.array(32, int32)
+        t = cuda.threadIdx.x
+        s[t] = t
+        out[t] = s[31 - t]
+
+    (race,) = launch(kernel, 1, 32, np.zeros(32, np.int32)).findings
+    assert race.what == (
+        f"Race on s: thread (0, 0, 0) of block (0, 0, 0) reads what thread (31, 0, 0) of block (0, 0, 0) wrote "
+        f"at line {race.place.line - 1}, and no barrier is in between."
+    )
+    assert race.place.text == "out[t] = s[31 - t]"
+    assert race.count == 32
+
+
+def test_reading_what_nobody_wrote_is_an_error(launch):
+    def kernel(out):
+        s = cuda.shared.array(64, float32)
+        mine = cuda.local.array(2, float32)
+        t = cuda.threadIdx.x
+        if t < 60:
+            s[t] = t
+        mine[t % 2] = 1
+        cuda.syncthreads()
+        out[t] = s[t] + mine[1]
+
+    findings = {finding.array: finding for finding in launch(kernel, 3, 64, np.zeros(64, np.float32)).findings}
+    assert findings["s"].kind == findings["mine"].kind == "uninitialised-read"
+    assert (findings["s"].count, findings["mine"].count) == (12, 96)
+    assert findings["s"].severity.value == "error"
+    assert "(60, 0, 0) of block (0, 0, 0)" in findings["s"].what
+
+
+def test_a_blocks_shared_memory_is_its_own(launch):
+    def kernel(out):
+        s = cuda.shared.array(1, int32)
+        if cuda.blockIdx.x == 0:
+            s[0] = 7
+        cuda.syncthreads()
+        out[cuda.blockIdx.x] = s[0]
+
+    (finding,) = [f for f in launch(kernel, 2, 1, np.zeros(2, np.int32)).findings if f.array == "s"]
+    assert finding.kind == "uninitialised-read"
+    assert finding.count == 1
