@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numba import cuda
 
+from grader.simulator.array_methods import Method
 from grader.simulator.body import Body
 from grader.simulator.frontend import types
 from grader.simulator.machine import Machine
@@ -28,6 +29,9 @@ def translate_attribute(body: Body, target: Any, expr: Any) -> None:
         return
     if str(value_type) == "Dim3":
         _dimension(body, register, body.static.get(expr.value.name), expr.attr)
+        return
+    if isinstance(target_type, types.BoundFunction):
+        body.static[target.name] = Method(expr.value, expr.attr)
         return
     source = body.register(expr.value.name)
     if isinstance(value_type, types.Array):

@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from grader.simulator.array_methods import translate_method
 from grader.simulator.body import Body
 from grader.simulator.frontend import types
+from grader.simulator.loops import begin_enumerate, begin_zip
 from grader.simulator.numba_types import convert, dtype_of, is_scalar, plain
 from grader.simulator.operations import ARITHMETIC, COMPARISONS, INPLACE, MATH, UNARY
 from grader.simulator.registry import DEVICE_CALLS
@@ -28,8 +30,16 @@ def translate_call(body: Body, target: Any, expr: Any, key: Any) -> None:
         handler = None
     if handler is not None:
         handler(body, target, expr, signature)
+    elif translate_method(body, target, expr, signature):
+        return
     elif key is range:
         _range(body, target, expr, signature)
+    elif key is enumerate:
+        begin_enumerate(body, target, expr, signature)
+    elif key is zip:
+        begin_zip(body, target, expr, signature)
+    elif key is divmod:
+        _divmod(body, target, expr, signature)
     elif key is len:
         _length(body, target, expr)
     elif key is slice:
@@ -76,6 +86,12 @@ def _range(body: Body, target: Any, expr: Any, signature: Any) -> None:
         body.compute(register, lambda start, stop: (start, stop, one), tuple(parts))
     else:
         body.compute(register, lambda start, stop, step: (start, stop, step), tuple(parts))
+
+
+def _divmod(body: Body, target: Any, expr: Any, signature: Any) -> None:
+    result = signature.return_type[0]
+    operands = tuple(body.cast_register(body.register(arg.name), body.type_of(arg), result) for arg in expr.args)
+    body.compute(body.register(target.name), lambda a, b: (np.floor_divide(a, b), np.remainder(a, b)), operands)
 
 
 def _length(body: Body, target: Any, expr: Any) -> None:

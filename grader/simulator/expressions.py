@@ -7,30 +7,16 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
 
 from grader.simulator import access
 from grader.simulator.attributes import translate_attribute
 from grader.simulator.body import Body
 from grader.simulator.frontend import types
+from grader.simulator.loops import begin_loop, next_item, pick
 from grader.simulator.machine import Machine
-from grader.simulator.memory import is_wide
-from grader.simulator.numba_types import caster, convert, dtype_of, is_scalar, plain
+from grader.simulator.numba_types import convert, dtype_of, is_scalar, plain
 from grader.simulator.program import Registers
-from grader.simulator.ranges import advance, make_iterator
-
-POSITION = np.dtype(np.int64)
-
-
-@dataclass(frozen=True)
-class LoopOver:
-    """What a loop goes over, other than a range: the register and Numba type of a tuple or an array."""
-
-    items: int
-    over: Any
 
 
 def _cast(body: Body, target: Any, expr: Any) -> None:
@@ -108,7 +94,7 @@ def _subscript(body: Body, target: Any, value: Any, index: Any) -> None:
     register, source, place = body.register(target.name), body.register(value.name), body.place()
     if isinstance(value_type, types.UniTuple):
         position = body.register(index.name)
-        body.compute(register, _pick, (source, position))
+        body.compute(register, pick, (source, position))
         return
     if not isinstance(value_type, types.Array):
         raise body.unknown(f"a subscript of {value_type}")
@@ -127,50 +113,6 @@ def _subscript(body: Body, target: Any, value: Any, index: Any) -> None:
     body.add(step, (source, *positions), (register,))
 
 
-def _getiter(body: Body, target: Any, expr: Any) -> None:
-    register, source = body.register(target.name), body.register(expr.value.name)
-    over = plain(body.type_of(expr.value))
-    if isinstance(over, types.BaseTuple | types.Array):
-        # A range over the positions; ``expr_iternext`` turns a position into the item.
-        items = body.unit.new_register()
-        body.compute(items, lambda value: value, (source,))
-        body.static[target.name] = LoopOver(items, over)
-        body.compute(register, lambda value: make_iterator(POSITION, 0, _length(value), 1), (source,))
-        return
-    if "range" not in str(over):
-        raise body.unknown(f"a loop over {over}")
-    dtype = dtype_of(body.type_of(target).yield_type)
-    body.compute(register, lambda parts: make_iterator(dtype, *parts), (source,))
-
-
-def _iternext(body: Body, target: Any, expr: Any) -> None:
-    register, source = body.register(target.name), body.register(expr.value.name)
-    over = body.static.get(expr.value.name)
-    if not isinstance(over, LoopOver):
-        body.add(lambda m, r: r.__setitem__(register, advance(m, source, r[source])), (source,), (register,))
-        return
-    item_type = body.type_of(target).first_type
-    casts = [caster(t, item_type) for t in over.over] if isinstance(over.over, types.BaseTuple) else []
-    items, place, dimensions = over.items, body.place(), getattr(over.over, "ndim", 0)
-
-    def step(m: Machine, r: Registers) -> None:
-        position, there = advance(m, source, r[source])
-        if not np.any(there):
-            r[register] = (None, there)
-            return
-        inside = np.where(there, position, 0)[()]
-        if casts:
-            values = tuple(cast(v) if cast else v for cast, v in zip(casts, r[items], strict=True))
-            item = _pick(values, inside)
-        elif dimensions == 1:
-            item = access.load(m, r[items], (inside,), place)
-        else:
-            item = access.view(m, r[items], (inside,), place)
-        r[register] = (item, there)
-
-    body.add(step, (source, items), (register,))
-
-
 def _pair_first(body: Body, target: Any, expr: Any) -> None:
     body.compute(body.register(target.name), operator.itemgetter(0), (body.register(expr.value.name),))
 
@@ -185,18 +127,6 @@ def _null(body: Body, target: Any, expr: Any) -> None:
         body.constant(target.name, convert(0, dtype_of(body.type_of(target))))
 
 
-def _length(value: Any) -> Any:
-    return len(value) if isinstance(value, tuple) else value.shape[0]
-
-
-def _pick(items: tuple[Any, ...], index: Any) -> Any:
-    """One item of a tuple, by an index that may differ by lane."""
-    if not is_wide(index):
-        return items[int(index)]
-    stacked = np.stack([np.broadcast_to(item, index.shape) for item in items])
-    return stacked[index, np.arange(index.size)]
-
-
 EXPRESSIONS: dict[str, Callable[[Body, Any, Any], None]] = {
     "cast": _cast,
     "binop": _binop,
@@ -207,8 +137,8 @@ EXPRESSIONS: dict[str, Callable[[Body, Any, Any], None]] = {
     "static_getitem": _static_getitem,
     "getitem": _getitem,
     "typed_getitem": _typed_getitem,
-    "getiter": _getiter,
-    "iternext": _iternext,
+    "getiter": begin_loop,
+    "iternext": next_item,
     "pair_first": _pair_first,
     "pair_second": _pair_second,
     "null": _null,

@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -92,6 +94,17 @@ class Machine:
         if self.lanes is not None and is_wide(value):
             return value[self.lanes]
         return value
+
+    @contextmanager
+    def only(self, positions: LaneIndex) -> Iterator[None]:
+        """While it holds, only these of the active lanes take part."""
+        lanes, active = self.lanes, self.active
+        self.lanes = positions if lanes is None else lanes[positions]
+        self.active = positions.size
+        try:
+            yield
+        finally:
+            self.lanes, self.active = lanes, active
 
     def live_elsewhere(self, register: int) -> bool:
         """Whether a group other than the running one may still read this register."""

@@ -15,6 +15,7 @@ from grader.simulator.body import Body, Unit
 from grader.simulator.calls import translate_call
 from grader.simulator.expressions import EXPRESSIONS
 from grader.simulator.frontend import Frontend, KernelError, TypedFunction, callee_key, python_function, types
+from grader.simulator.loops import Loop
 from grader.simulator.machine import Machine
 from grader.simulator.numba_types import plain
 from grader.simulator.program import Branch, Exit, Jump, Program, Registers
@@ -140,7 +141,7 @@ class Inlined(Body):
             self.compute(register, lambda item: item, (source,))
         elif kind == "Var":
             self.static[target.name] = self.static.get(value.name)
-            if self.is_static(target_type):
+            if self.is_static(target_type) or isinstance(self.static[target.name], Loop):
                 return
             source = self.cast_register(self.register(value.name), self.type_of(value), target_type)
             self.compute(register, lambda item: item, (source,))

@@ -286,3 +286,49 @@ def test_bit_tricks(launch):
     assert out[1].tolist() == [len(bits) - len(bits.lstrip("0")) for bits in text]
     assert out[2].tolist() == [bits[::-1].find("1") + 1 for bits in text]
     assert out[3].tolist() == [int(bits[::-1], 2) for bits in text]
+
+
+def test_loops_over_arrays_tuples_zip_and_enumerate(launch):
+    def kernel(x, out):
+        i = cuda.grid(1)
+        for value in x[: i % 5]:  # some threads have nothing to go over
+            out[0, i] += value
+        for k, row in enumerate(out[1:2]):
+            row[i] = k + 1
+        for weight, value in zip((3, 5, 7), x[i % 3 :]):  # noqa: B905
+            out[2, i] += weight * value
+        for k, (a, b) in enumerate(((1, 2), (3, i)), 10):
+            if k <= 10 + i % 2:
+                out[3, i] += k * a + b
+        for k, j in enumerate(range(i, 20, 4)):
+            out[4, i] += k * j
+
+    x = np.arange(1.0, 6.0)
+    out = np.zeros((5, 32))
+    assert launch(kernel, 1, 32, x, out).findings == ()
+    i = range(32)
+    assert out[0].tolist() == [x[: k % 5].sum() for k in i]
+    assert out[1].tolist() == [1] * 32
+    assert out[2].tolist() == [sum(w * v for w, v in zip((3, 5, 7), x[k % 3 :], strict=False)) for k in i]
+    assert out[3].tolist() == [sum(n * a + b for n, (a, b) in [(10, (1, 2)), (11, (3, k))][: 1 + k % 2]) for k in i]
+    assert out[4].tolist() == [sum(n * j for n, j in enumerate(range(k, 20, 4))) for k in i]
+
+
+def test_reshape_view_and_divmod(launch):
+    def kernel(x, out):
+        s = cuda.shared.array(24, float32)
+        i = cuda.grid(1)
+        s[i] = x[i]
+        cuda.syncthreads()
+        square = s.reshape(4, 6)
+        row, column = divmod(i, 6)
+        out[0, i] = square[row, column] + s.reshape((2, -1))[i // 12, i % 12]
+        out[1, i] = s.view(np.int32)[i]
+        out[2, i] = square.ravel()[i] + square.transpose()[column, row]
+
+    x = np.random.default_rng(8).random(24).astype(np.float32)
+    out = np.zeros((3, 24))
+    assert launch(kernel, 1, 24, x, out).findings == ()
+    np.testing.assert_array_equal(out[0], (x + x).astype(np.float64))
+    np.testing.assert_array_equal(out[1], x.view(np.int32))
+    np.testing.assert_array_equal(out[2], (x + x).astype(np.float64))

@@ -1,9 +1,8 @@
-"""The barrier stands inside the if: threads that have nothing to do in a round never reach it.
+"""The barrier stands inside the if: threads that have nothing to do in a round wait at another one already.
 
 Caught by: test_max_is_right_for_any_length, test_max_of_negative_numbers,
     test_max_goes_through_shared_memory, test_max_takes_several_lengths, test_max_finds_it_anywhere,
     test_max_ignores_nan
-Needs: divergent-barriers
 """
 
 import math
@@ -63,6 +62,7 @@ def max_kernel(x, out):
             cuda.syncthreads()
         half //= 2
 
+    cuda.syncthreads()
     if t == 0:
         cuda.atomic.max(out, 0, tile[0])
 

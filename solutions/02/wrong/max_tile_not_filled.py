@@ -3,7 +3,6 @@
 Caught by: test_max_is_right_for_any_length, test_max_of_negative_numbers,
     test_max_goes_through_shared_memory, test_max_takes_several_lengths, test_max_finds_it_anywhere,
     test_max_ignores_nan
-Needs: uninitialised-reads
 """
 
 import math

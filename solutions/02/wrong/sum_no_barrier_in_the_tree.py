@@ -2,7 +2,6 @@
 
 Caught by: test_sum_is_right_for_any_length, test_sum_goes_through_shared_memory,
     test_sum_takes_several_lengths, test_sum_of_special_values
-Needs: race-detection
 """
 
 import math

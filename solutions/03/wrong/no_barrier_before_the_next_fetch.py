@@ -2,7 +2,6 @@
 
 Caught by: test_product_is_right_for_any_shape, test_tiles_are_reused, test_product_of_long_and_thin_matrices,
     test_product_takes_several_shapes, test_infinity_stays_in_its_row, test_tiles_are_reused_in_another_shape
-Needs: race-detection
 """
 
 from numba import cuda, float32

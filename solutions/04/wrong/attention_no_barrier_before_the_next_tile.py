@@ -3,7 +3,6 @@
 Caught by: test_attention_is_right_for_any_shape, test_attention_can_be_causal,
     test_attention_shares_tiles_of_keys_and_values, test_attention_stores_no_scores,
     test_attention_takes_several_shapes, test_attention_of_huge_scores, test_attention_of_huge_negative_scores
-Needs: race-detection
 """
 
 import math

@@ -3,7 +3,6 @@
 Caught by: test_softmax_is_right_for_any_shape, test_softmax_of_huge_logits, test_softmax_shares_each_row,
     test_softmax_takes_several_shapes, test_softmax_of_rows_of_huge_negative_logits,
     test_softmax_of_masked_logits
-Needs: race-detection
 """
 
 import math

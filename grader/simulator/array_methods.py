@@ -1,0 +1,100 @@
+"""Methods of arrays in kernels: ``reshape``, ``view``, ``ravel``, ``transpose``. Runs in the runner."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from grader.errors import NotSimulated
+from grader.simulator.body import Body
+from grader.simulator.frontend import types
+from grader.simulator.memory import ArrayRef, is_wide
+from grader.simulator.numba_types import dtype_of, plain
+
+
+@dataclass(frozen=True)
+class Method:
+    """``value.name``, before it is called."""
+
+    value: Any
+    name: str
+
+
+def translate_method(body: Body, target: Any, expr: Any, signature: Any) -> bool:
+    """``target = value.method(*args)``; False where the callee is no method that we know."""
+    method = body.static.get(expr.func.name)
+    if not isinstance(method, Method) or method.name not in _METHODS:
+        return False
+    _METHODS[method.name](body, target, method.value, expr, signature)
+    return True
+
+
+def _reshape(body: Body, target: Any, value: Any, expr: Any, signature: Any) -> None:
+    source = body.register(value.name)
+    (first, *_) = expr.args
+    as_tuple = isinstance(plain(body.type_of(first)), types.BaseTuple)
+    lengths = tuple(body.register(arg.name) for arg in expr.args)
+
+    def reshape(array: ArrayRef, *given: Any) -> ArrayRef:
+        shape = [int(n) for n in (given[0] if as_tuple else given) if not is_wide(n)]
+        if len(shape) != (len(given[0]) if as_tuple else len(given)) or any(map(is_wide, array.shape)):
+            raise NotSimulated("the simulator does not know reshape to a shape that differs by thread")
+        size = math.prod(int(n) for n in array.shape)
+        if -1 in shape:
+            known = -math.prod(shape)
+            shape[shape.index(-1)] = size // known if known else 0
+        if math.prod(shape) != size:
+            raise NotSimulated(f"the simulator does not know reshape of {size} elements to {tuple(shape)}")
+        return _contiguous(array, array.dtype, tuple(shape))
+
+    body.compute(body.register(target.name), reshape, (source, *lengths))
+
+
+def _contiguous(array: ArrayRef, dtype: np.dtype[Any], shape: tuple[Any, ...]) -> ArrayRef:
+    """The same memory, C-contiguous, with another shape or dtype: Numba only allows that where it is contiguous."""
+    strides = tuple(math.prod(shape[axis + 1 :]) * dtype.itemsize for axis in range(len(shape)))
+    return replace(array, dtype=dtype, shape=shape, strides=strides)
+
+
+def _ravel(body: Body, target: Any, value: Any, expr: Any, signature: Any) -> None:
+    body.compute(
+        body.register(target.name),
+        lambda array: _contiguous(array, array.dtype, (math.prod(array.shape),)),
+        (body.register(value.name),),
+    )
+
+
+def _view(body: Body, target: Any, value: Any, expr: Any, signature: Any) -> None:
+    dtype = dtype_of(signature.return_type.dtype)
+
+    def view(array: ArrayRef) -> ArrayRef:
+        if dtype.itemsize == array.dtype.itemsize:
+            return replace(array, dtype=dtype)
+        last = array.shape[-1] * array.dtype.itemsize // dtype.itemsize
+        return replace(
+            array, dtype=dtype, shape=(*array.shape[:-1], last), strides=(*array.strides[:-1], dtype.itemsize)
+        )
+
+    body.compute(body.register(target.name), view, (body.register(value.name),))
+
+
+def _transpose(body: Body, target: Any, value: Any, expr: Any, signature: Any) -> None:
+    if expr.args:
+        raise body.unknown("transpose with an order of axes")
+    body.compute(
+        body.register(target.name),
+        lambda a: a.with_parts((a.address, *a.shape[::-1], *a.strides[::-1])),
+        (body.register(value.name),),
+    )
+
+
+_METHODS: dict[str, Callable[[Body, Any, Any, Any, Any], None]] = {
+    "reshape": _reshape,
+    "ravel": _ravel,
+    "view": _view,
+    "transpose": _transpose,
+}

@@ -1,0 +1,178 @@
+"""Loops over ranges, tuples, arrays, ``enumerate`` and ``zip``. Runs in the runner.
+
+What a loop goes over is known while translating, so an iterator is a ``Loop`` there; only its position is a
+register, which all of Numba's copies of the iterator share.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from grader.records import Place
+from grader.simulator import access
+from grader.simulator.body import Body
+from grader.simulator.frontend import types
+from grader.simulator.machine import Machine
+from grader.simulator.memory import is_wide, merge, take
+from grader.simulator.numba_types import Cast, caster, dtype_of, plain
+from grader.simulator.program import Registers
+from grader.simulator.ranges import advance, make_iterator
+
+POSITION = np.dtype(np.int64)
+
+
+class Loop(ABC):
+    """An iterator: the registers that it reads, and how it goes on."""
+
+    registers: tuple[int, ...]
+
+    @abstractmethod
+    def next(self, m: Machine, r: Registers) -> tuple[Any, Any]:
+        """For the active lanes: the next item, and whether there is one."""
+
+
+@dataclass(frozen=True)
+class RangeLoop(Loop):
+    """``range``: ``position`` is the register of its state."""
+
+    position: int
+
+    @property
+    def registers(self) -> tuple[int, ...]:  # type: ignore[override]
+        """The one register."""
+        return (self.position,)
+
+    def next(self, m: Machine, r: Registers) -> tuple[Any, Any]:
+        """The next number."""
+        return advance(m, self.position, r[self.position])
+
+
+@dataclass(frozen=True)
+class ItemsLoop(Loop):
+    """The items of a tuple (cast to one type) or the elements or rows of an array, both in register ``items``."""
+
+    position: int
+    items: int
+    casts: tuple[Cast | None, ...]
+    dimensions: int
+    place: Place
+
+    @property
+    def registers(self) -> tuple[int, ...]:  # type: ignore[override]
+        """Position and items."""
+        return (self.position, self.items)
+
+    def next(self, m: Machine, r: Registers) -> tuple[Any, Any]:
+        """The next item; lanes that are through read nothing."""
+        position, there = advance(m, self.position, r[self.position])
+        if not np.any(there):
+            return None, there
+        if not is_wide(there) or there.all():
+            return self._item(m, r[self.items], position), there
+        lanes = np.flatnonzero(there)
+        with m.only(lanes):
+            item = self._item(m, take(r[self.items], lanes), take(position, lanes))
+        return merge(None, item, lanes, there.size), there
+
+    def _item(self, m: Machine, items: Any, position: Any) -> Any:
+        if isinstance(items, tuple):
+            cast = tuple(c(item) if c else item for c, item in zip(self.casts, items, strict=True))
+            return pick(cast, position)
+        if self.dimensions == 1:
+            return access.load(m, items, (position,), self.place)
+        return access.view(m, items, (position,), self.place)
+
+
+@dataclass(frozen=True)
+class JoinedLoop(Loop):
+    """``zip``, and ``enumerate`` as a zip with numbers: ends with its shortest part."""
+
+    parts: tuple[Loop, ...]
+
+    @property
+    def registers(self) -> tuple[int, ...]:  # type: ignore[override]
+        """Those of all parts."""
+        return tuple(register for part in self.parts for register in part.registers)
+
+    def next(self, m: Machine, r: Registers) -> tuple[Any, Any]:
+        """A tuple of the parts' next items."""
+        results = [part.next(m, r) for part in self.parts]
+        there = results[0][1]
+        for _, also in results[1:]:
+            there = there & also
+        return tuple(item for item, _ in results), there
+
+
+def loop_over(body: Body, variable: Any, item_type: Any) -> Loop:
+    """Begin a loop over a variable. Raises NotSimulated for what the simulator cannot go over."""
+    begun = body.static.get(variable.name)
+    if isinstance(begun, Loop):
+        return begun
+    source, over = body.register(variable.name), plain(body.type_of(variable))
+    position = body.unit.new_register()
+    if isinstance(over, types.BaseTuple | types.Array):
+        items = body.unit.new_register()
+        body.compute(items, lambda value: value, (source,))
+        body.compute(position, lambda value: make_iterator(POSITION, 0, length_of(value), 1), (source,))
+        casts = tuple(caster(t, item_type) for t in over) if isinstance(over, types.BaseTuple) else ()
+        return ItemsLoop(position, items, casts, getattr(over, "ndim", 0), body.place())
+    if "range" not in str(over):
+        raise body.unknown(f"a loop over {over}")
+    dtype = dtype_of(item_type)
+    body.compute(position, lambda parts: make_iterator(dtype, *parts), (source,))
+    return RangeLoop(position)
+
+
+def begin_loop(body: Body, target: Any, expr: Any) -> None:
+    """``target = iter(value)``."""
+    body.static[target.name] = loop_over(body, expr.value, body.type_of(target).yield_type)
+
+
+def next_item(body: Body, target: Any, expr: Any) -> None:
+    """``target = (next item, whether there is one)``."""
+    register, loop = body.register(target.name), body.static.get(expr.value.name)
+    if not isinstance(loop, Loop):
+        raise body.unknown("this loop")
+    body.add(lambda m, r: r.__setitem__(register, loop.next(m, r)), loop.registers, (register,))
+
+
+def begin_enumerate(body: Body, target: Any, expr: Any, signature: Any) -> None:
+    """``target = enumerate(iterable, start)``."""
+    iterable, *start = expr.args
+    source = body.cast_register(body.register(start[0].name), body.type_of(start[0]), types.int64) if start else None
+    count_type, item_type = body.type_of(target).yield_type
+    position, dtype = body.unit.new_register(), dtype_of(count_type)
+    most = np.iinfo(np.int64).max
+    if source is None:
+        body.add(lambda m, r: r.__setitem__(position, make_iterator(dtype, dtype.type(0), most, 1)), (), (position,))
+    else:
+        body.compute(position, lambda first: make_iterator(dtype, first, most, 1), (source,))
+    body.static[target.name] = JoinedLoop((RangeLoop(position), loop_over(body, iterable, item_type)))
+
+
+def begin_zip(body: Body, target: Any, expr: Any, signature: Any) -> None:
+    """``target = zip(*iterables)``."""
+    item_types = body.type_of(target).yield_type
+    parts = tuple(loop_over(body, arg, item) for arg, item in zip(expr.args, item_types, strict=True))
+    body.static[target.name] = JoinedLoop(parts)
+
+
+def length_of(value: Any) -> Any:
+    """How many items a tuple or an array has."""
+    return len(value) if isinstance(value, tuple) else value.shape[0]
+
+
+def pick(items: tuple[Any, ...], index: Any) -> Any:
+    """One item of a tuple, by an index that may differ by lane; items may be tuples or arrays themselves."""
+    if not is_wide(index):
+        return items[int(index)]
+    if isinstance(items[0], tuple):
+        return tuple(pick(parts, index) for parts in zip(*items, strict=True))
+    if hasattr(items[0], "parts"):
+        return items[0].with_parts(tuple(pick(parts, index) for parts in zip(*(i.parts() for i in items), strict=True)))
+    stacked = np.stack([np.broadcast_to(item, index.shape) for item in items])
+    return stacked[index, np.arange(index.size)]
