@@ -6,18 +6,23 @@ Goes out: nothing, or a CheckFailed that says what was expected and found.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from grader.plan import LaunchPlan
 from grader.problem import Inputs, Output
 from grader.records import Failure, Finding, Outcome
 
-# Counters that are sums over launches; others are the largest of any launch.
-SUMS = (
+# Counters that a launch may have; sums over launches but for the largest of any launch.
+COUNTERS = (
     "threads",
     "blocks",
+    "working_threads",
+    "working_blocks",
     "global_loads",
     "global_stores",
     "global_atomics",
@@ -26,8 +31,10 @@ SUMS = (
     "shared_atomics",
     "local_loads",
     "local_stores",
+    "const_loads",
     "barriers",
 )
+LARGEST = ("shared_bytes", "busiest_thread")
 _WORDS = {
     "launches": "kernel launches",
     "threads": "threads",
@@ -40,7 +47,11 @@ _WORDS = {
     "shared_atomics": "atomic operations on shared memory",
     "local_loads": "reads from local arrays",
     "local_stores": "writes to local arrays",
+    "const_loads": "reads from constant memory",
     "barriers": "barriers passed by threads",
+    "working_threads": "threads that access global memory",
+    "working_blocks": "blocks with threads that access global memory",
+    "busiest_thread": "accesses of global memory by one thread",
     "shared_bytes": "bytes of shared memory per block",
     "scratch_bytes": "bytes of device memory allocated by the host function",
     "outputs": "output elements",
@@ -86,7 +97,7 @@ class Run(Mapping[str, float]):
     ) -> None:
         """Raise CheckFailed unless ``at_least <= counter <= at_most``. Raises AttributeError for no such counter."""
         found = getattr(self, counter)
-        words = _WORDS.get(counter, counter.replace("_", " "))
+        words = _WORDS.get(counter) or _words_of_array(counter)
         bounds = [f"at most {at_most:,.4g}" if at_most is not None else ""]
         bounds += [f"at least {at_least:,.4g}" if at_least is not None else ""]
         if (at_most is not None and found > at_most) or (at_least is not None and found < at_least):
@@ -104,22 +115,23 @@ class Run(Mapping[str, float]):
 
 def run_of(call: str, inputs: Inputs, plan: LaunchPlan, outcome: Outcome) -> Run:
     """The counters of one call on the simulated device."""
-    counters: dict[str, float] = dict.fromkeys(SUMS, 0)
+    arrays = [name for name, value in inputs.items() if isinstance(value, np.ndarray | Output)]
+    of_arrays = [f"{kind}_of_{name}" for kind in ("loads", "stores", "atomics") for name in arrays]
+    counters: dict[str, float] = dict.fromkeys((*COUNTERS, *of_arrays, *LARGEST), 0)
     for launch in outcome.launches:
-        for name in SUMS:
-            counters[name] += launch.counters.get(name, 0)
+        for name, number in launch.counters.items():
+            counters[name] = max(counters[name], number) if name in LARGEST else counters[name] + number
     counters["launches"] = len(outcome.launches)
-    counters["shared_bytes"] = max((launch.counters.get("shared_bytes", 0) for launch in outcome.launches), default=0)
     counters["scratch_bytes"] = sum(buffer.nbytes for buffer in plan.buffers if buffer.origin == "scratch")
-    outputs = 0
-    for value in inputs.values():
-        if isinstance(value, Output):
-            size = 1
-            for length in value.shape:
-                size *= length
-            outputs += size
+    outputs = sum(math.prod(value.shape) for value in inputs.values() if isinstance(value, Output))
     counters["outputs"] = outputs
     counters["global_loads_per_output"] = counters["global_loads"] / max(outputs, 1)
     counters["global_stores_per_output"] = counters["global_stores"] / max(outputs, 1)
     counters["global_atomics_per_block"] = counters["global_atomics"] / max(counters["blocks"], 1)
     return Run(call, counters, outcome.findings)
+
+
+def _words_of_array(counter: str) -> str:
+    """The words for ``loads_of_x``, ``stores_of_x`` and ``atomics_of_x``, which count one array's accesses."""
+    kind, _, array = counter.partition("_of_")
+    return {"loads": "reads", "stores": "writes", "atomics": "atomic operations"}.get(kind, kind) + f" of {array}"

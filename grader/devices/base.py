@@ -56,10 +56,11 @@ class Device(Protocol):
     def reset(self) -> None:
         """Forget buffers, findings and launches; what was compiled stays."""
 
-    def allocate(self, nbytes: int, contents: npt.NDArray[np.uint8] | None, *, garbage: bool) -> None:
+    def allocate(self, nbytes: int, contents: npt.NDArray[np.uint8] | None, *, garbage: bool, name: str) -> None:
         """Add the next buffer; without ``contents`` its bytes are unspecified.
 
-        ``garbage``: a kernel that reads it before it has written it makes a mistake.
+        ``name`` is the host function's argument, "" for scratch memory. ``garbage``: a kernel that reads it before
+        it has written it makes a mistake.
         """
 
     def launch(

@@ -89,7 +89,7 @@ class CudaDevice:
             self._streams[number] = self._cuda.stream()
         return self._streams[number]
 
-    def allocate(self, nbytes: int, contents: npt.NDArray[np.uint8] | None, *, garbage: bool) -> None:
+    def allocate(self, nbytes: int, contents: npt.NDArray[np.uint8] | None, *, garbage: bool, name: str) -> None:
         """Add the next buffer on the GPU."""
         try:
             buffer = self._cuda.device_array(max(nbytes, 1), np.uint8)

@@ -28,6 +28,7 @@ class SimulatedDevice:
         self.launches: list[LaunchRecord] = []
         self._memory = GlobalSpace(0)
         self._buffers: list[tuple[int, int]] = []
+        self._names: dict[int, str] = {}
         self._cpu_seconds = cpu_seconds
         self._text = text
         self._simulator = Simulator(gpu, text, self._memory, deadline_in(cpu_seconds))
@@ -37,10 +38,12 @@ class SimulatedDevice:
         self.findings, self.launches = [], []
         self._memory = self._simulator.memory = GlobalSpace(0)
         self._buffers = []
+        self._names = {}
 
-    def allocate(self, nbytes: int, contents: npt.NDArray[np.uint8] | None, *, garbage: bool) -> None:
+    def allocate(self, nbytes: int, contents: npt.NDArray[np.uint8] | None, *, garbage: bool, name: str) -> None:
         """Add the next buffer. ``garbage``: what it holds, ``contents`` or not, is nobody's to read."""
         address = self._memory.allocate(nbytes, garbage=garbage)
+        self._names[address] = name
         self._buffers.append((address, nbytes))
         if contents is not None:
             self._memory.bytes[address : address + nbytes] = contents
@@ -110,7 +113,10 @@ class SimulatedDevice:
                 )
             ) from None
         self.findings += result.findings
-        self.launches.append(LaunchRecord(kernel.name, line, grid, block, result.counters))
+        by_name = {
+            f"{kind}_of_{self._names[root]}": n for (kind, root), n in result.accesses.items() if self._names[root]
+        }
+        self.launches.append(LaunchRecord(kernel.name, line, grid, block, result.counters | by_name))
 
     def fill(self, target: View, value: Any, stream: int) -> None:
         """``target[...] = value``."""

@@ -48,7 +48,8 @@ def carry_out(
             contents = np.frombuffer(base64.b64decode(buffer.data), np.uint8)
             if contents.size != buffer.nbytes:
                 raise _malformed(f"scratch memory of {buffer.nbytes} bytes starts with {contents.size}")
-        device.allocate(buffer.nbytes, contents, garbage=number not in started and buffer.data is None)
+        name = buffer.name if buffer.origin == "argument" else ""
+        device.allocate(buffer.nbytes, contents, garbage=number not in started and buffer.data is None, name=name)
     for operation in plan.operations:
         match operation:
             case Launch():

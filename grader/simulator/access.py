@@ -92,7 +92,7 @@ def report_outside(
 def load(machine: Machine, array: ArrayRef, indices: tuple[Any, ...], place: Place) -> Any:
     """The elements at ``indices``, of the array's dtype; 0 for a lane that is outside."""
     elements, bad = locate(machine, array, indices, place, "Read of")
-    machine.counters[array.space + "_loads"] += machine.active
+    machine.count(array, "loads")
     memory = machine.spaces[array.space].view(array.dtype)
     if bad is None:
         machine.watch.read(array, elements, None, place)
@@ -107,7 +107,7 @@ def load(machine: Machine, array: ArrayRef, indices: tuple[Any, ...], place: Pla
 def store(machine: Machine, array: ArrayRef, indices: tuple[Any, ...], value: Any, place: Place) -> None:
     """Write ``value``, cast to the array's dtype. Of lanes that write one element, the last wins."""
     elements, bad = locate(machine, array, indices, place, "Write to")
-    machine.counters[array.space + "_stores"] += machine.active
+    machine.count(array, "stores")
     memory = machine.spaces[array.space].view(array.dtype)
     value = convert(value, array.dtype)
     if bad is not None:
@@ -138,7 +138,7 @@ def atomic(
     Returns the old values. ``direct`` is a ufunc whose ``at`` does the same when nobody wants them.
     """
     elements, bad = locate(machine, array, indices, place, "Atomic operation on")
-    machine.counters[array.space + "_atomics"] += machine.active
+    machine.count(array, "atomics")
     memory = machine.spaces[array.space].view(array.dtype)
     everyone = np.arange(machine.active) if bad is None else np.flatnonzero(~np.broadcast_to(bad, machine.active))
     where = np.broadcast_to(elements, machine.active)[everyone]

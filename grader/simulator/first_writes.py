@@ -32,6 +32,8 @@ class FirstWrites:
 
     def _holds_garbage(self, array: ArrayRef) -> bool:
         """Whether some element of the array may not have been written yet."""
+        if array.space == "const":
+            return False
         if array.space == "global":
             return array.root in self._machine.memory.garbage
         return (array.space, array.address) not in self._written if isinstance(array.address, int) else True

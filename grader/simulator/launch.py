@@ -58,6 +58,8 @@ class SimulatedLaunch:
 
     findings: tuple[Finding, ...]
     counters: dict[str, int] = field(default_factory=dict)
+    # Element accesses of global memory, by kind ("loads", "stores", "atomics") and where the buffer starts.
+    accesses: dict[tuple[str, int], int] = field(default_factory=dict)
 
 
 class Simulator:
@@ -125,10 +127,11 @@ class Simulator:
         per_block = shared_segment + threads * local_segment
         wave_blocks = max(1, min(blocks, WAVE_LANES // threads, WAVE_BYTES // max(per_block, 1)))
         spaces: dict[str, Space] = {"global": self.memory}
-        constants = [self._constant(array) for array in program.constants]
+        spaces["const"] = constant_memory = GlobalSpace(0)
+        constants = [_constant(constant_memory, array) for array in program.constants]
         spaces["shared"] = Space("shared", wave_blocks * shared_segment, shared_segment)
         spaces["local"] = Space("local", wave_blocks * threads * local_segment, local_segment)
-        machine = Machine(program, spaces, constants, findings, self.deadline, dynamic, self.memory)
+        machine = Machine(program, spaces, constants, findings, self.deadline, dynamic, self.memory, blocks * threads)
         machine.watch = Watch(machine, threads, blocks, _watched(values))
         with np.errstate(all="ignore"):
             for first in range(0, blocks, wave_blocks):
@@ -140,12 +143,17 @@ class Simulator:
         counters["threads"] = blocks * threads
         counters["blocks"] = blocks
         counters["shared_bytes"] = static + dynamic
-        return SimulatedLaunch(findings.all(), counters)
+        counters["working_threads"] = int(np.count_nonzero(machine.work))
+        counters["working_blocks"] = int(np.count_nonzero(machine.work.reshape(blocks, threads).any(axis=1)))
+        counters["busiest_thread"] = int(machine.work.max())
+        return SimulatedLaunch(findings.all(), counters, dict(machine.accesses))
 
-    def _constant(self, array: Any) -> ArrayRef:
-        address = self.memory.allocate(array.nbytes)
-        self.memory.bytes[address : address + array.nbytes] = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-        return ArrayRef.contiguous("global", "a captured array", array.dtype, address, array.shape)
+
+def _constant(memory: GlobalSpace, array: Any) -> ArrayRef:
+    """A captured array in constant memory, where Numba puts it."""
+    address = memory.allocate(array.nbytes)
+    memory.bytes[address : address + array.nbytes] = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    return ArrayRef.contiguous("const", "a captured array", array.dtype, address, array.shape)
 
 
 def _watched(values: list[Any]) -> dict[int, tuple[int, int]]:

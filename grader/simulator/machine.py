@@ -46,7 +46,7 @@ class StepLimit(Exception):
 
 
 class Machine:
-    """One launch's state. ``deadline`` is CPU time (``time.process_time`` seconds) at which it stops."""
+    """One launch's state, of ``threads`` threads; stops at ``deadline`` (CPU time, ``time.process_time`` seconds)."""
 
     def __init__(
         self,
@@ -57,12 +57,16 @@ class Machine:
         deadline: float,
         dynamic_shared_bytes: int,
         memory: GlobalSpace,
+        threads: int,
     ) -> None:
         self.program = program
         self.spaces = spaces
         self.constants = constants
         self.findings = findings
         self.counters: Counter[str] = Counter()
+        # Element accesses by kind and by the buffer's root; and, per thread of the launch, all of global memory.
+        self.accesses: Counter[tuple[str, int]] = Counter()
+        self.work = np.zeros(threads, np.int32)
         self.lanes: LaneIndex | None = None
         self.active = 0
         self.memory = memory
@@ -79,6 +83,13 @@ class Machine:
 
     # ------------------------------------------------------------------ what steps use
 
+    def count(self, array: ArrayRef, kind: str) -> None:
+        """The active lanes each access an element of an array; ``kind`` is "loads", "stores" or "atomics"."""
+        self.counters[f"{array.space}_{kind}"] += self.active
+        if array.space == "global":
+            self.accesses[kind, array.root] += self.active
+            self.work[self.per_lane("gthread")] += 1
+
     def per_lane(self, name: str) -> Any:
         """A coordinate of the active lanes (see ``Wave``): one number, or one per active lane."""
         value = self.wave.coordinate(name)
@@ -88,7 +99,7 @@ class Machine:
 
     def segment_base(self, space: str, itemsize: int) -> Any:
         """Where each active lane's segment of a space starts, in elements of ``itemsize`` bytes."""
-        if space == "global":
+        if space in {"global", "const"}:
             return 0
         value = self.wave.segment_base(space, self.spaces[space].segment, itemsize)
         if self.lanes is not None and is_wide(value):

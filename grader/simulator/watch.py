@@ -151,7 +151,7 @@ class Watch:
     # ------------------------------------------------------------------ shadows
 
     def _shadow(self, array: ArrayRef) -> Shadow | None:
-        if array.space == "local":
+        if array.space not in {"global", "shared"}:
             return None
         key: Any = "shared" if array.space == "shared" else array.root
         if key not in self._shadows:

@@ -29,6 +29,16 @@ def test_counters_are_sums_over_all_threads(candidate):
     run = candidate(KERNEL).simulate("scale", n=1000)
     assert dict(run) == {
         "launches": 1,
+        "working_threads": 1000,
+        "working_blocks": 16,
+        "busiest_thread": 3,
+        "const_loads": 0,
+        "loads_of_x": 1000,
+        "loads_of_out": 0,
+        "stores_of_x": 0,
+        "stores_of_out": 1000,
+        "atomics_of_x": 0,
+        "atomics_of_out": 0,
         "threads": 1024,
         "blocks": 16,
         "global_loads": 1000,
