@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 import re
 from dataclasses import replace
 
@@ -164,6 +165,27 @@ def test_one_student_is_one_csv_row_whatever_the_name() -> None:
     text = to_csv([verdict(student='a,"b"\r\nc')])
     assert len(text.splitlines()) == 2
     assert list(csv.reader(io.StringIO(text)))[1][0] == 'a,"b" c'
+
+
+@given(st.text(st.characters(exclude_categories=())), st.text(st.characters(categories=["Cs", "Ll"]), min_size=1))
+def test_whatever_text_is_in_a_verdict_files_can_hold_it(text: str, name: str) -> None:
+    """Names of folders need not be UTF-8: Python shows their other bytes as lone surrogates."""
+    evil = replace(PUBLIC, name=name, reason=text, measured={name: 1.0}, failure=Failure("x", text, name, text, name))
+    rows = (verdict(evil, student=name), verdict(PUBLIC, student="ada"))
+    rows = (replace(rows[0], summary=text, versions={name: text}), rows[1])
+    escaped = name.encode("utf-8", "backslashreplace").decode()
+    back = from_json(to_json(rows).encode("utf-8").decode("utf-8"))
+    assert (back[0].student, back[1]) == (escaped, rows[1])
+    table = list(csv.reader(io.StringIO(to_csv(rows).encode("utf-8").decode("utf-8"))))
+    assert (len(table), table[2][0]) == (3, "ada")
+    (class_table(rows) + student_report(rows[0])).encode("utf-8")
+
+
+def test_a_name_that_is_no_utf_8_reads_the_same_everywhere() -> None:
+    row = verdict(student=os.fsdecode(b"m\xfcller"))
+    assert from_json(to_json((row,)))[0].student == r"m\udcfcller"
+    assert to_csv([row]).splitlines()[1].startswith(r"m\udcfcller,")
+    assert r"m\udcfcller " in class_table([row])
 
 
 def test_json_gives_the_verdict_back() -> None:

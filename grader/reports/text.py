@@ -27,19 +27,16 @@ def clean(text: str, limit: int = MAX_TEXT) -> str:
     """
     shown = []
     for character in text[:limit].replace("\r\n", "\n").replace("\t", "    "):
-        if character != "\n" and unicodedata.category(character) in (
-            "Cc",
-            "Cf",
-            "Cs",
-            "Co",
-            "Cn",
-            "Zl",
-            "Zp",
-        ):
+        if character != "\n" and unicodedata.category(character) in _UNSAFE:
             shown.append(character.encode("unicode_escape", "surrogatepass").decode("ascii"))
         else:
             shown.append(character)
     return "".join(shown) + ("…" if len(text) > limit else "")
+
+
+def encodable(text: str) -> str:
+    r"""``text`` with each lone surrogate as its escape, say ``\udcff`` for a name's byte 0xff (PEP 383)."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def one_line(text: str, limit: int = MAX_TEXT) -> str:
