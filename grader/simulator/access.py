@@ -14,8 +14,9 @@ import numpy.typing as npt
 
 from grader.errors import NotSimulated
 from grader.records import Place, Severity
+from grader.simulator.frontend import KernelError
 from grader.simulator.machine import Machine
-from grader.simulator.memory import ArrayRef, is_wide
+from grader.simulator.memory import ArrayRef, is_wide, take
 from grader.simulator.numba_types import convert
 
 Bad = Any  # None: all lanes inside; else a bool per lane, or True for all of them
@@ -171,7 +172,12 @@ def view(machine: Machine, array: ArrayRef, items: tuple[Any, ...], place: Place
     address = array.address
     shape: list[Any] = []
     strides: list[Any] = []
-    padded = (*items, *([("slice", None, None, None)] * (len(array.shape) - len(items))))
+    everything = ("slice", None, None, None)
+    if any(item is Ellipsis for item in items):
+        at = next(i for i, item in enumerate(items) if item is Ellipsis)
+        missing = len(array.shape) - len(items) + 1
+        items = (*items[:at], *([everything] * missing), *items[at + 1 :])
+    padded = (*items, *([everything] * (len(array.shape) - len(items))))
     for item, length, stride in zip(padded, array.shape, array.strides, strict=True):
         if isinstance(item, tuple):
             start, count, step = _slice(item, length)
@@ -189,10 +195,31 @@ def view(machine: Machine, array: ArrayRef, items: tuple[Any, ...], place: Place
     return replace(array, address=address, shape=tuple(shape), strides=tuple(strides))
 
 
+def store_view(machine: Machine, target: ArrayRef, value: Any, place: Place) -> None:
+    """``target[...] = value``: a number, or an array of the same shape, element by element and thread by thread."""
+    lengths = [np.broadcast_to(n, machine.active) for n in target.shape]
+    if isinstance(value, ArrayRef):
+        theirs = [np.broadcast_to(n, machine.active) for n in value.shape]
+        if len(theirs) != len(lengths) or any((a != b).any() for a, b in zip(lengths, theirs, strict=True)):
+            raise NotSimulated(f"the simulator does not know assigning an array of another shape (line {place.line})")
+    for position in np.ndindex(*(int(n.max(initial=0)) for n in lengths)):
+        there = np.logical_and.reduce([p < n for p, n in zip(position, lengths, strict=True)], axis=0)
+        lanes = np.flatnonzero(np.broadcast_to(there, machine.active))
+        if not lanes.size:
+            continue
+        index = tuple(np.int64(p) for p in position)
+        with machine.only(lanes):
+            of_lanes = take(value, lanes)
+            element = load(machine, of_lanes, index, place) if isinstance(of_lanes, ArrayRef) else of_lanes
+            store(machine, take(target, lanes), index, element, place)
+
+
 def _slice(item: tuple[Any, ...], length: Any) -> tuple[Any, Any, Any]:
     """First index, count and step of a slice over an axis, as Python clips it."""
     _, start, stop, step = item
     step = 1 if step is None else step
+    if not is_wide(step) and int(step) == 0:
+        raise KernelError("The step of a slice cannot be zero.", 0)
     if not any(is_wide(part) for part in (start, stop, step, length)):
         number = range(int(length))[slice(*(None if part is None else int(part) for part in (start, stop, step)))]
         return number.start, len(number), number.step

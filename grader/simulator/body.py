@@ -15,10 +15,10 @@ import numpy as np
 from grader.errors import NotSimulated
 from grader.kernels_text import KernelsText
 from grader.records import Place
-from grader.simulator.frontend import Frontend, TypedFunction, types
+from grader.simulator.frontend import Frontend, KernelError, TypedFunction, types
 from grader.simulator.machine import Machine
 from grader.simulator.numba_types import caster, convert, dtype_of, is_scalar, plain
-from grader.simulator.operations import ARITHMETIC, COMPARISONS, INPLACE, UNARY
+from grader.simulator.operations import ARITHMETIC, COMPARISONS, INPLACE, TUPLE_OPERATIONS, UNARY
 from grader.simulator.program import Block, Program, Registers
 
 MAX_BLOCKS = 4000
@@ -204,7 +204,7 @@ class Body:
         """Whether the machine can hold values of this type; text, say, exists while compiling only."""
         if isinstance(numba_type, types.BaseTuple):
             return all(self.has_values(plain(item)) for item in numba_type)
-        return is_scalar(numba_type) or isinstance(numba_type, types.Array | types.SliceType)
+        return is_scalar(numba_type) or isinstance(numba_type, types.Array | types.SliceType | types.EllipsisType)
 
     def constant_value(self, value: Any, numba_type: Any) -> Any:
         """A captured value as the machine holds it."""
@@ -215,7 +215,7 @@ class Body:
             return ConstantArray(len(self.unit.program.constants) - 1)
         if is_scalar(numba_type):
             return convert(value, dtype_of(numba_type))
-        if isinstance(numba_type, types.SliceType | types.StringLiteral | types.NoneType):
+        if isinstance(numba_type, types.SliceType | types.EllipsisType):
             return value
         raise self.unknown(f"a captured value of type {numba_type}")
 
@@ -238,6 +238,20 @@ class Body:
     def operator(self, target: int, function: Any, operands: list[tuple[int, Any]], signature: Any) -> None:
         """``target = function(*operands)`` for an operator, cast as the signature says."""
         function = INPLACE.get(function, function)
+        if function in (operator.is_, operator.is_not) and any(isinstance(t, types.NoneType) for _, t in operands):
+            same = all(isinstance(t, types.NoneType | types.Omitted) for _, t in operands)
+            self.hold(target, np.bool_(same == (function is operator.is_)))
+            return
+        kinds = [plain(t) for _, t in operands]
+        if any(isinstance(t, types.BaseTuple) for t in kinds) and function in TUPLE_OPERATIONS:
+            self.compute(target, TUPLE_OPERATIONS[function], tuple(register for register, _ in operands))
+            return
+        if any(isinstance(t, types.Array) for t in kinds):
+            name = getattr(function, "__name__", function)
+            raise KernelError(
+                f"A kernel works on single elements, as in out[i] = a[i] + b[i]; {name} of whole arrays is for NumPy.",
+                self.line,
+            )
         if any(not is_scalar(t) for t in signature.args) or not is_scalar(signature.return_type):
             raise self.unknown(f"{getattr(function, '__name__', function)} of {', '.join(map(str, signature.args))}")
         wanted = list(signature.args)

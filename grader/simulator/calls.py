@@ -8,7 +8,7 @@ import numpy as np
 
 from grader.simulator.array_methods import translate_method
 from grader.simulator.body import Body
-from grader.simulator.frontend import types
+from grader.simulator.frontend import KernelError, types
 from grader.simulator.loops import begin_enumerate, begin_zip
 from grader.simulator.numba_types import convert, dtype_of, is_scalar, plain
 from grader.simulator.operations import ARITHMETIC, COMPARISONS, INPLACE, MATH, UNARY
@@ -24,6 +24,10 @@ def translate_call(body: Body, target: Any, expr: Any, key: Any) -> None:
     if isinstance(function_type, types.NumberClass) or key in (int, float, bool, complex):
         _conversion(body, target, expr, signature)
         return
+    if str(key) in {"<intrinsic mark_try_block>", "<intrinsic exception_check>", "<intrinsic end_try_block>"}:
+        raise KernelError("A kernel cannot use try and except.", body.line)
+    if key is str or "unicode" in str(signature.return_type):
+        raise KernelError("A kernel cannot make text: print takes numbers and fixed words.", body.line)
     try:
         handler = DEVICE_CALLS.get(key)
     except TypeError:  # an unhashable key is none of ours

@@ -12,7 +12,7 @@ import numpy as np
 
 from grader.simulator import access
 from grader.simulator.body import Body
-from grader.simulator.frontend import types
+from grader.simulator.frontend import KernelError, types
 from grader.simulator.machine import Machine
 from grader.simulator.memory import ArrayRef, round_up
 from grader.simulator.numba_types import convert, dtype_of, plain
@@ -71,6 +71,8 @@ def _array(body: Body, target: Any, expr: Any, signature: Any, space: str) -> No
     shape_type = body.type_of(shape_var)
     literal = shape_type if isinstance(shape_type, types.BaseTuple) else (shape_type,)
     shape = tuple(int(item.literal_value) for item in literal)
+    if any(length < 0 for length in shape):
+        raise KernelError(f"A shared or local array cannot have the shape {shape}.", body.line)
     dtype = dtype_of(signature.return_type.dtype)
     program = body.unit.program
     known = body.unit.shared_arrays if space == "shared" else body.unit.local_arrays

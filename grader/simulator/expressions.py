@@ -9,6 +9,8 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from grader.simulator import access
 from grader.simulator.attributes import translate_attribute
 from grader.simulator.body import Body
@@ -62,11 +64,21 @@ def _build_tuple(body: Body, target: Any, expr: Any) -> None:
 
 
 def _exhaust_iter(body: Body, target: Any, expr: Any) -> None:
-    if not isinstance(body.type_of(expr.value), types.BaseTuple):
+    source, register, place = body.register(expr.value.name), body.register(target.name), body.place()
+    source_type = plain(body.type_of(expr.value))
+    if isinstance(source_type, types.Array):
+        get = access.load if source_type.ndim == 1 else access.view
+
+        def step(m: Machine, r: Registers) -> None:
+            r[register] = tuple(get(m, r[source], (np.int64(k),), place) for k in range(expr.count))
+
+        body.add(step, (source,), (register,))
+        return
+    if not isinstance(source_type, types.BaseTuple):
         raise body.unknown("unpacking this")
     if expr.value.name in body.definitions:
         body.definitions[target.name] = body.definitions[expr.value.name]
-    body.compute(body.register(target.name), lambda value: value, (body.register(expr.value.name),))
+    body.compute(register, lambda value: value, (source,))
 
 
 def _static_getitem(body: Body, target: Any, expr: Any) -> None:
@@ -104,7 +116,7 @@ def _subscript(body: Body, target: Any, value: Any, index: Any) -> None:
 
         def step(m: Machine, r: Registers) -> None:
             r[register] = access.load(m, r[source], tuple([r[p] for p in positions]), place)
-    elif all(isinstance(t, types.Integer | types.SliceType) for _, t in indices):
+    elif all(isinstance(t, types.Integer | types.SliceType | types.EllipsisType) for _, t in indices):
 
         def step(m: Machine, r: Registers) -> None:
             r[register] = access.view(m, r[source], tuple([r[p] for p in positions]), place)

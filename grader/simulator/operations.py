@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -66,6 +67,25 @@ UNARY: dict[Any, Operation] = {
     operator.pos: np.positive,
     operator.invert: np.invert,
     operator.not_: np.logical_not,
+}
+
+
+def _equal_tuples(a: tuple[Any, ...], b: tuple[Any, ...]) -> Any:
+    if len(a) != len(b):
+        return np.False_
+    return reduce(np.logical_and, (np.equal(x, y) for x, y in zip(a, b, strict=True)), np.True_)
+
+
+def _contains(items: tuple[Any, ...], value: Any) -> Any:
+    return reduce(np.logical_or, (np.equal(item, value) for item in items), np.False_)
+
+
+# Of tuples; items are numbers.
+TUPLE_OPERATIONS: dict[Any, Operation] = {
+    operator.eq: _equal_tuples,
+    operator.ne: lambda a, b: np.logical_not(_equal_tuples(a, b)),
+    operator.add: lambda a, b: a + b,
+    operator.contains: _contains,
 }
 
 

@@ -6,6 +6,7 @@ compiling (modules, functions, dtypes, literals) are resolved here and leave no 
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -112,16 +113,33 @@ class Inlined(Body):
 
     def store(self, target: Any, indices: list[tuple[int, Any]], value: Any) -> None:
         array_type = plain(self.type_of(target))
-        if not isinstance(array_type, types.Array) or any(not isinstance(t, types.Integer) for _, t in indices):
+        if not isinstance(array_type, types.Array):
             raise self.unknown("assigning to this")
-        if len(indices) != array_type.ndim:
-            raise self.unknown("assigning to a whole row or slice of an array")
+        if len(indices) != array_type.ndim or any(not isinstance(t, types.Integer) for _, t in indices):
+            self.store_slice(target, indices, value)
+            return
         array, source, place = self.register(target.name), self.register(value.name), self.place()
         source = self.cast_register(source, self.type_of(value), array_type.dtype)
         positions = tuple(register for register, _ in indices)
 
         def step(m: Machine, r: Registers) -> None:
             access.store(m, r[array], tuple([r[p] for p in positions]), r[source], place)
+
+        self.add(step, (array, source, *positions), ())
+
+    def store_slice(self, target: Any, indices: list[tuple[int, Any]], value: Any) -> None:
+        """``array[slices] = value``, where the value is a number or an array."""
+        if any(not isinstance(t, types.Integer | types.SliceType | types.EllipsisType) for _, t in indices):
+            raise self.unknown("assigning to this")
+        array_type, value_type = plain(self.type_of(target)), plain(self.type_of(value))
+        array, source, place = self.register(target.name), self.register(value.name), self.place()
+        if not isinstance(value_type, types.Array):
+            source = self.cast_register(source, value_type, array_type.dtype)
+        positions = tuple(register for register, _ in indices)
+
+        def step(m: Machine, r: Registers) -> None:
+            rows = access.view(m, r[array], tuple([r[p] for p in positions]), place)
+            access.store_view(m, rows, r[source], place)
 
         self.add(step, (array, source, *positions), ())
 
@@ -177,10 +195,11 @@ class Inlined(Body):
         """A device function's body in place of its call."""
         signature = self.typed.calltypes[expr]
         typed = self.unit.frontend.type(function, tuple(signature.args))
-        names = list(function.__code__.co_varnames[: function.__code__.co_argcount])
+        code = function.__code__
+        names = list(code.co_varnames[: code.co_argcount])
         given = dict(zip(names, expr.args, strict=False)) | dict(expr.kws)
         arguments = []
-        for name, wanted in zip(names, signature.args, strict=True):
+        for name, wanted in zip(names, signature.args, strict=False):
             if name in given:
                 arguments.append(self.cast_register(self.register(given[name].name), self.type_of(given[name]), wanted))
                 continue
@@ -194,6 +213,11 @@ class Inlined(Body):
             )
             self.hold(register, value)
             arguments.append(register)
+        if code.co_flags & inspect.CO_VARARGS:
+            rest = self.unit.new_register()
+            more = tuple(self.register(arg.name) for arg in expr.args[len(names) :])
+            self.compute(rest, lambda *values: values, more)
+            arguments.append(rest)
         after = self.unit.new_block(self.place())
         result = self.register(target.name)
         body = Inlined(self.unit, typed, arguments, result, after, self.callers)

@@ -64,6 +64,51 @@ def test_numbas_rejections_are_short_and_know_their_line(body, words, line):
     assert "\n" not in str(rejected.value)
 
 
+def _whole_arrays(a, out):
+    out = a + out
+
+
+def _try_and_except(a, out):
+    try:
+        out[0] = 1
+    except Exception:
+        out[0] = 2
+
+
+def _text(a, out):
+    print(f"thread {cuda.grid(1)}")
+
+
+def _negative_shape(a, out):
+    s = cuda.shared.array(-5, float32)
+    s[0] = 1
+
+
+def _step_of_zero(a, out):
+    out[0] = a[::0][0]
+
+
+def _a_list(a, out):
+    values = [a[0], a[1]]
+    out[0] = values[1]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "words"),
+    [
+        (_whole_arrays, "single elements"),
+        (_try_and_except, "try and except"),
+        (_text, "text"),
+        (_negative_shape, "shape"),
+        (_step_of_zero, "zero"),
+        (_a_list, "lists"),
+    ],
+)
+def test_what_no_gpu_can_run_is_the_kernels_mistake(launch, kernel, words):
+    with pytest.raises(KernelError, match=words):
+        launch(kernel, 1, 4, np.ones(4), np.zeros(4))
+
+
 def test_recursion_says_that_the_simulator_does_not_know_it(launch):
     @cuda.jit(device=True)
     def factorial(n):

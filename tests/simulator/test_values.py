@@ -332,3 +332,54 @@ def test_reshape_view_and_divmod(launch):
     np.testing.assert_array_equal(out[0], (x + x).astype(np.float64))
     np.testing.assert_array_equal(out[1], x.view(np.int32))
     np.testing.assert_array_equal(out[2], (x + x).astype(np.float64))
+
+
+def test_slices_are_assigned_element_by_element(launch):
+    def kernel(a, out):
+        mine = cuda.local.array(4, float32)
+        i = cuda.grid(1)
+        mine[:] = 2
+        mine[1 : 1 + i % 3] = i
+        out[i] = a[0, :4]
+        out[i, 1:3] = mine[1:3]
+        out[i, ..., 3:] = -1
+
+    a, out = np.random.default_rng(9).random((2, 4)), np.zeros((8, 4))
+    assert [f for f in launch(kernel, 1, 8, a, out).findings if f.severity.value == "error"] == []
+    for i in range(8):
+        mine = np.full(4, 2.0)
+        mine[1 : 1 + i % 3] = i
+        assert out[i].tolist() == [a[0, 0], mine[1], mine[2], -1]
+
+
+def test_tuples_none_and_variable_arguments(launch):
+    @cuda.jit(device=True)
+    def scaled(x, factor=None):
+        if factor is None:
+            return x
+        return x * factor
+
+    @cuda.jit(device=True)
+    def total(first, *rest):
+        result = first
+        for value in rest:
+            result += value
+        return result
+
+    def kernel(image, out):
+        i = cuda.grid(1)
+        red, green, blue = image[i]
+        out[0, i] = scaled(red) + scaled(green, 3.0) * 10
+        out[1, i] = total(red, green, blue)
+        out[2, i] = (i, 1) == (2, 1)
+        out[3, i] = i in (1, 3)
+        pair = (red,) + (blue,)  # noqa: RUF005
+        out[4, i] = pair[1] if image.shape != (1, 1) else 0
+
+    image = np.random.default_rng(10).random((4, 3))
+    out = np.zeros((5, 4))
+    launch(kernel, 1, 4, image, out)
+    np.testing.assert_allclose(out[0], image[:, 0] + 30 * image[:, 1])
+    np.testing.assert_allclose(out[1], image.sum(1))
+    assert out[2:4].tolist() == [[0, 0, 1, 0], [0, 1, 0, 1]]
+    np.testing.assert_array_equal(out[4], image[:, 2])
