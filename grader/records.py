@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy.typing as npt
 
+# What a field of a Failure may hold when it comes out of a child: a paragraph, in characters.
+MAX_FIELD = 4000
 PARTS = ("correctness", "technique", "speed", "quiz")
 
 

@@ -8,16 +8,23 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from types import FrameType, TracebackType
-from typing import NoReturn
+from typing import NoReturn, TypeGuard, TypeVar
 
 from pydantic import ValidationError
 
 from grader.kernels_text import KernelsText
 from grader.records import Failure, Place
 
+_T = TypeVar("_T")
 # What of an exception's text helps; Numba's can be pages long.
 MAX_MESSAGE_LINES = 6
 MAX_MESSAGE_CHARACTERS = 600
+MAX_NAME_CHARACTERS = 200
+
+
+# The names that a class really has; a metaclass may answer with others, or with an exception.
+_NAME_OF = vars(type)["__name__"].__get__
+_QUALNAME_OF = vars(type)["__qualname__"].__get__
 
 
 class RefusedError(Exception):
@@ -64,23 +71,23 @@ class Mistakes:
         """The failure for an exception that came out of student code; ``when`` says what was being done."""
         if self.first is not None:
             return self.first
-        if isinstance(error, RefusedError):
+        if is_a(error, RefusedError):
             return error.failure
         places = list(self._places(error.__traceback__))
         where = " ← called at ".join(str(place) for place in (places[-1:] + places[-2:-1]))
-        found = f"{type(error).__name__}: {message_of(error)}".rstrip(": ")
-        if isinstance(error, SystemExit):
+        found = f"{type_name(error)}: {message_of(error)}".rstrip(": ")
+        if is_a(error, SystemExit):
             advice = "Remove sys.exit(), exit() and quit() from kernels.py."
             return Failure("exit", f"kernels.py ended the process {when}.", where=where, found=found, advice=advice)
-        if isinstance(error, RecursionError):
+        if is_a(error, RecursionError):
             advice = "A function calls itself without end; look for the call that should stop."
             return Failure("recursion", f"Calls nested too deeply {when}.", where=where, found=found, advice=advice)
-        if isinstance(error, ValidationError):
+        if is_a(error, ValidationError):
             first = error.errors(include_url=False, include_input=False)[0]
             found = f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}"
             what = "kernels.py asks the device for something that no launch plan can hold."
             return Failure("unsupported", what, where=where, found=found)
-        if isinstance(error, ImportError):
+        if is_a(error, ImportError):
             advice = "Only numba, numpy and Python's own modules are needed."
             return Failure("import-error", "An import failed.", where=where, found=found, advice=advice)
         return Failure("exception", f"kernels.py raised an exception {when}.", where=where, found=found)
@@ -105,8 +112,27 @@ class Mistakes:
 def message_of(error: BaseException) -> str:
     """The text of an exception, cut to what helps; exceptions of student code may even fail at this."""
     try:
-        text = str(error)
-    except Exception:
+        text = readable(str(error))
+    except BaseException:
         return ""
     lines = [line.rstrip() for line in text.strip().splitlines() if line.strip()]
     return "\n".join(lines[:MAX_MESSAGE_LINES])[:MAX_MESSAGE_CHARACTERS]
+
+
+def readable(text: str) -> str:
+    """A plain str that can travel: halves of characters escaped, and without methods of a subclass of str."""
+    return str.encode(text, "utf-8", "backslashreplace").decode()
+
+
+def type_name(value: object, *, qualified: bool = False) -> str:
+    """The name of an object's real class. Executes nothing of that class, unlike ``type(value).__name__``."""
+    name = (_QUALNAME_OF if qualified else _NAME_OF)(type(value))
+    return readable(name)[:MAX_NAME_CHARACTERS]
+
+
+def is_a(value: object, kind: type[_T]) -> TypeGuard[_T]:
+    """Whether an object's real class is ``kind`` or derived from it.
+
+    ``isinstance`` also asks the object for its ``__class__``, which student code may have made a trap.
+    """
+    return issubclass(type(value), kind)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Annotated, Any
@@ -28,16 +29,17 @@ from grader.plan import (
     TupleArgument,
 )
 from grader.problem import Inputs, Output
-from grader.records import Failure
-from grader.sandbox.launch import Death, WarmChild
+from grader.records import MAX_FIELD, Failure
+from grader.sandbox.ends import Death, describe
+from grader.sandbox.launch import WarmChild
 from grader.sandbox.limits import Limits
-from grader.sandbox.protocol import Message
+from grader.sandbox.protocol import BROKEN_EXIT, Message
 
-# What a failure's field may hold: a paragraph.
-MAX_FIELD = 4000
 # A job that stalled and was kept from running for this share of its time stalled through the machine.
 STARVED_SHARE = 0.25
 _FIELD = Annotated[str, Field(max_length=MAX_FIELD)]
+# A line of a Python traceback that leads through this package.
+_OUR_TRACEBACK = re.compile(r'^\s*File ".*[/\\]grader[/\\].*", line \d+', re.MULTILINE)
 _PROBLEM = TypeAdapter(dict[Annotated[str, Field(max_length=20)], _FIELD])
 
 
@@ -65,6 +67,8 @@ def record(
     header = answer.message.header
     if set(header) == {"problem"}:
         return _problem(header["problem"])
+    if set(header) == {"broken"} and isinstance(header["broken"], str):
+        return _changed_python(header["broken"])
     plans = header.get("plans")
     if set(header) != {"plans"} or not isinstance(plans, list) or len(plans) != len(calls):
         return _malformed("the answer is no list with one plan per call")
@@ -112,7 +116,8 @@ def failure_of(death: Death, limits: Limits) -> Failure:
     """What to tell a student whose host code ended its process. The fault is the student's: the child was
     READY.
     """
-    said = f"; it had printed: {death.printed[-300:]}" if death.printed.strip() else ""
+    ours = _OUR_TRACEBACK.search(death.printed) is not None
+    said = f"; it had printed: {death.printed[-300:]}" if death.printed.strip() and not ours else ""
     found = f"{death.detail}{said}"
     if death.kind == "time-out":
         return Failure(
@@ -141,10 +146,26 @@ def failure_of(death: Death, limits: Limits) -> Failure:
     if death.kind == "signal":
         advice = "Python crashes like this in calls of C code (ctypes) or without memory."
         return Failure("crash", "The host code of kernels.py crashed its process.", found=found, advice=advice)
+    if death.kind == "exit" and (ours or death.detail == describe(BROKEN_EXIT)):
+        return _changed_python("")
     if death.kind == "exit":
         advice = "Remove os._exit and whatever else ends the process."
         return Failure("exit", "The host code of kernels.py ended its process.", found=found, advice=advice)
     return _malformed(found)
+
+
+def _changed_python(error: str) -> Failure:
+    """The failure for an exception in the recorder itself, once student code had run in it."""
+    if "/" in error or "\\" in error:
+        error = error.partition(":")[0]  # a path of the grader or of Python: no student's business
+    return Failure(
+        "changed-python",
+        "kernels.py changed the Python that it runs in, so that the launches could not be written down.",
+        "host code that leaves Python, NumPy, Numba and the grader as they are",
+        _printable(error.rstrip(": "))[:MAX_FIELD],
+        advice="Remove what replaces, clears or deletes things that kernels.py has not defined itself. "
+        "If there is nothing of that kind, show your kernels.py to your instructor.",
+    )
 
 
 def _malformed(found: str) -> Failure:
