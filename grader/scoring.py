@@ -2,8 +2,9 @@
 
 In: the CheckResults of one submission and the assignment's policy. Out: PartScores, the total, one sentence.
 
-Rounding, stated once: a part's points are computed exactly and rounded to hundredths, half up; the total is
-the sum of the rounded parts. So the parts of a printed table add up, and all checks passed is all points.
+Rounding, stated once: a part's points are computed exactly and rounded to hundredths, half up (those of a
+part that is not judged completely, down); the total is the sum of the rounded parts. So the parts of a printed
+table add up, and all checks passed is all points.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import math
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal
 from fractions import Fraction
 from typing import Literal
 
@@ -36,10 +37,10 @@ class Score:
 def score(checks: Sequence[CheckResult], parts: Mapping[str, float], without_gpu: Literal["wait", "scale"]) -> Score:
     """The score of ``checks`` where ``parts`` maps each part to its points.
 
-    A check that was not judged (our fault) always leaves the total open, and so does a part without checks.
-    One that was not measured leaves it open too, unless ``without_gpu`` is ``scale`` and it is a speed check:
-    then the total is scaled from the points that were judged to all points. Raises ValueError for a check of
-    a part that is not in ``parts``.
+    In a part that has points, a check that was not judged (our fault) leaves the total open, however little it
+    weighs, and so does having no checks. One that was not measured leaves it open too, unless ``without_gpu``
+    is ``scale`` and it is a speed check: then the total is scaled from the points that were judged to all
+    points. Raises ValueError for a check of a part that is not in ``parts``.
     """
     checks = [_trusted(check) for check in checks]
     strange = sorted({check.part for check in checks} - set(parts))
@@ -50,9 +51,13 @@ def score(checks: Sequence[CheckResult], parts: Mapping[str, float], without_gpu
     judged = _sum(s.judged for s in scores)
     earned = _sum(s.earned for s in scores)
     total: float | None = None
-    if judged == points:
+    # Asked of the checks, not of the points: in rounded points a light check can vanish.
+    waiting = [check for check in checks if check.state is not State.JUDGED and parts[check.part] > 0]
+    if _without_checks(checks, parts):
+        pass
+    elif not waiting:
         total = earned
-    elif without_gpu == "scale" and judged > 0 and _only_speed_is_unmeasured(checks, scores):
+    elif without_gpu == "scale" and judged > 0 and all(_is_unmeasured_speed(check) for check in waiting):
         total = min(_rounded(_exact(earned) * _exact(points) / _exact(judged)), points)
     return Score(scores, total, points, judged, summary(checks, parts))
 
@@ -77,13 +82,20 @@ def _part(part: str, points: float, checks: Sequence[CheckResult]) -> PartScore:
             earned += share * _exact(check.credit)
     if not checks and points == 0:
         return PartScore(part, 0.0, 0.0, 0.0)
-    return PartScore(part, points, _rounded(judged), min(_rounded(earned), points))
+    if all(check.state is State.JUDGED for check in checks) and checks:
+        return PartScore(part, points, points, min(_rounded(earned), points))
+    some = _rounded(judged, ROUND_DOWN)  # never all of the points: readers tell by that whether a part is complete
+    return PartScore(part, points, some, min(_rounded(earned), some))
 
 
-def _only_speed_is_unmeasured(checks: Iterable[CheckResult], scores: Iterable[PartScore]) -> bool:
-    if any(c.state is State.NOT_JUDGED for c in checks):
-        return False
-    return all(s.judged == s.points or (s.part == "speed" and any(c.part == "speed" for c in checks)) for s in scores)
+def _without_checks(checks: Iterable[CheckResult], parts: Mapping[str, float]) -> list[str]:
+    """The parts that have points but no check."""
+    seen = {check.part for check in checks}
+    return [part for part, points in parts.items() if points > 0 and part not in seen]
+
+
+def _is_unmeasured_speed(check: CheckResult) -> bool:
+    return check.state is State.NOT_MEASURED and check.part == "speed"
 
 
 def _exact(value: float) -> Fraction:
@@ -91,9 +103,9 @@ def _exact(value: float) -> Fraction:
     return Fraction(repr(float(value)))
 
 
-def _rounded(value: Fraction) -> float:
+def _rounded(value: Fraction, rounding: str = ROUND_HALF_UP) -> float:
     exact = Decimal(value.numerator) / Decimal(value.denominator)
-    return float(exact.quantize(HUNDREDTH, rounding=ROUND_HALF_UP))
+    return float(exact.quantize(HUNDREDTH, rounding=rounding))
 
 
 def _sum(values: Iterable[float]) -> float:
@@ -131,11 +143,13 @@ def _waiting(checks: Sequence[CheckResult], parts: Mapping[str, float]) -> list[
     for state in (State.NOT_JUDGED, State.NOT_MEASURED):
         which = [c for c in checks if c.state is state]
         if which:
-            # A reason may be as long as a traceback; it is whole in the check itself.
-            reason = textwrap.shorten(which[0].reason, MAX_REASON, placeholder=" …").rstrip(".")
+            # A reason may be as long as a traceback, and may quote what a hidden check asked for; it is whole
+            # in the check itself.
+            reason = next((c.reason for c in which if not c.hidden), "")
+            reason = textwrap.shorten(reason, MAX_REASON, placeholder=" …").rstrip(".")
             places = ", ".join(part for part in parts if any(c.part == part for c in which))
             notes.append(f"{places} {state.value}" + (f": {reason}" if reason else ""))
-    empty = [part for part, points in parts.items() if points and not any(c.part == part for c in checks)]
+    empty = _without_checks(checks, parts)
     if empty:
         notes.append(f"no check here for {', '.join(empty)}")
     return notes

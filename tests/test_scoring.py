@@ -84,6 +84,21 @@ def test_a_fault_of_ours_leaves_the_total_open(without_gpu: str) -> None:
     assert "correctness not judged: the GPU died" in result.summary
 
 
+@pytest.mark.parametrize("without_gpu", ["wait", "scale"])
+def test_a_fault_of_ours_in_one_of_very_many_checks_leaves_the_total_open(without_gpu: str) -> None:
+    checks = [check()] * 2999
+    result = score([*checks, fault()], {"correctness": 10.0}, without_gpu)  # type: ignore[arg-type]
+    assert result.total is None
+    assert result.parts[0].judged == result.parts[0].earned == 9.99
+    assert score([*checks, check(passed=False)], {"correctness": 10.0}, "wait").total == 10
+
+
+def test_what_has_no_points_waits_for_nothing() -> None:
+    parts = {"correctness": 10.0, "speed": 0.0}
+    assert score([check(), no_gpu()], parts, "wait").total == 10
+    assert score([check()], parts, "wait").total == 10
+
+
 def test_points_that_wait_for_a_gpu_leave_the_total_open() -> None:
     result = score([check(), check("technique"), no_gpu()], PARTS, "wait")
     assert result.total is None
@@ -123,6 +138,13 @@ def test_a_summary_shows_only_the_sentence_of_a_hidden_check() -> None:
     assert score([hidden], {"correctness": 1.0}, "wait").summary == "1 of 1 check failed: It is right."
     both = score([hidden, check(passed=False)], {"correctness": 1.0}, "wait")
     assert both.summary == "2 of 2 checks failed: test_x is wrong."
+
+
+def test_a_summary_shows_no_reason_of_a_hidden_check() -> None:
+    secret = check(passed=None, state=State.NOT_JUDGED, hidden=True, reason="scale(n=1025) broke the grader")
+    assert score([secret], {"correctness": 1.0}, "wait").summary == "no check was judged; correctness not judged."
+    both = score([secret, fault()], {"correctness": 1.0}, "wait")
+    assert both.summary == "no check was judged; correctness not judged: the GPU died."
 
 
 def test_a_summary_is_one_line_of_bounded_length() -> None:
