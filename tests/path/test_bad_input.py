@@ -153,13 +153,18 @@ def test_one_clear_failure(candidate, name):
 
 @pytest.mark.parametrize(
     ("contents", "kind"),
-    [(None, "no-kernels-file"), (b"", "empty"), (b"\xff\xfe\x00", "not-utf-8"), (b"#" * (50 << 20), "too-large")],
+    [
+        (None, "no-kernels-file"),
+        (b"", "empty-kernels-file"),
+        (b"\xff\xfe\x00", "not-utf8"),
+        (b"#" * (50 << 20), "too-large"),
+    ],
 )
 def test_files_that_are_no_submission(candidate, contents, kind):
     with pytest.raises(CheckFailed) as failed:
         candidate(contents).check("scale", n=10)
     assert failed.value.failure.what
-    assert failed.value.failure.kind
+    assert failed.value.failure.kind == kind
 
 
 @pytest.mark.parametrize(
