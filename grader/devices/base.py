@@ -53,8 +53,8 @@ class Device(Protocol):
     findings: list[Finding]
     launches: list[LaunchRecord]
 
-    def reset(self) -> None:
-        """Forget buffers, findings and launches; what was compiled stays."""
+    def reset(self, nbytes: int) -> None:
+        """Forget buffers, findings and launches; what was compiled stays. ``nbytes`` of buffers will follow."""
 
     def allocate(self, nbytes: int, contents: npt.NDArray[np.uint8] | None, *, garbage: bool, name: str) -> None:
         """Add the next buffer; without ``contents`` its bytes are unspecified.

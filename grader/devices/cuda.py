@@ -79,7 +79,7 @@ class CudaDevice:
         self._streams: dict[int, Any] = {0: cuda.default_stream()}
         self._compiled: dict[Any, Any] = {}
 
-    def reset(self) -> None:
+    def reset(self, nbytes: int) -> None:
         """Forget buffers, findings and launches; what was compiled stays."""
         self.findings, self.launches = [], []
         self._buffers, self._sizes = [], []

@@ -33,10 +33,10 @@ class SimulatedDevice:
         self._text = text
         self._simulator = Simulator(gpu, text, self._memory, deadline_in(cpu_seconds))
 
-    def reset(self) -> None:
-        """Forget buffers, findings and launches; what was typed stays."""
+    def reset(self, nbytes: int) -> None:
+        """Forget buffers, findings and launches; what was typed stays. ``nbytes`` of buffers will follow."""
         self.findings, self.launches = [], []
-        self._memory = self._simulator.memory = GlobalSpace(0)
+        self._memory = self._simulator.memory = GlobalSpace(nbytes)
         self._buffers = []
         self._names = {}
 

@@ -44,6 +44,9 @@ def _wrap(index: Any, length: Any) -> tuple[Any, Any]:
         if number < 0:
             number += int(length)
         return number, not 0 <= number < length
+    if np.asarray(index).dtype.kind == "u":
+        outside = np.asarray(index, np.uint64) >= np.asarray(length, np.uint64)
+        return np.where(outside, 0, index).astype(np.int64), outside if outside.any() else False
     if is_wide(index) and index.dtype != np.int64:
         index = index.astype(np.int64)
     # A negative index is a huge unsigned one: one comparison finds all that need a second look.
@@ -56,12 +59,11 @@ def _wrap(index: Any, length: Any) -> tuple[Any, Any]:
 
 def _elements(machine: Machine, array: ArrayRef, offset: Any) -> Any:
     itemsize = array.dtype.itemsize
-    address = array.address + offset
-    elements = address >> (itemsize.bit_length() - 1)
-    if itemsize & (itemsize - 1) or (
-        (elements << (itemsize.bit_length() - 1)) != address if not is_wide(address) else False
-    ):
-        raise NotSimulated(f"the simulator does not know elements of {itemsize} bytes at odd addresses")
+    if itemsize & (itemsize - 1):
+        raise NotSimulated(f"the simulator does not know elements of {itemsize} bytes")
+    if any(not is_wide(part) and part % itemsize for part in (array.address, *array.strides)):
+        raise NotSimulated(f"the simulator does not know elements of {itemsize} bytes at odd addresses ({array.name})")
+    elements = (array.address + offset) >> (itemsize.bit_length() - 1)
     base = machine.segment_base(array.space, itemsize)
     return elements + base
 
@@ -193,6 +195,29 @@ def view(machine: Machine, array: ArrayRef, items: tuple[Any, ...], place: Place
             inside = np.where(outside, 0, inside)
         address = address + inside * stride
     return replace(array, address=address, shape=tuple(shape), strides=tuple(strides))
+
+
+def pick_item(machine: Machine, items: tuple[Any, ...], index: Any, name: str, place: Place) -> Any:
+    """``items[index]`` of a tuple whose items have one type; the first one for a lane that is outside."""
+    inside, outside = _wrap(index, len(items))
+    if outside is not False:
+        whole = ArrayRef("local", name, np.dtype(np.int64), 0, (len(items),), (8,))
+        report_outside(machine, whole, (index,), outside, place, "Read of")
+        inside = np.where(outside, 0, inside)[()]
+    return pick(items, inside)
+
+
+def pick(items: tuple[Any, ...], index: Any) -> Any:
+    """One item of a tuple, by an index that may differ by lane; items may be tuples or arrays themselves."""
+    if not is_wide(index):
+        return items[int(index)]
+    if isinstance(items[0], tuple):
+        return tuple(pick(parts, index) for parts in zip(*items, strict=True))
+    if isinstance(items[0], ArrayRef):
+        whole = [item.parts() for item in items]
+        return items[0].with_parts(tuple(pick(parts, index) for parts in zip(*whole, strict=True)))
+    stacked = np.stack([np.broadcast_to(item, index.shape) for item in items])
+    return stacked[index, np.arange(index.size)]
 
 
 def store_view(machine: Machine, target: ArrayRef, value: Any, place: Place) -> None:

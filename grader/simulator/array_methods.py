@@ -11,7 +11,7 @@ import numpy as np
 
 from grader.errors import NotSimulated
 from grader.simulator.body import Body
-from grader.simulator.frontend import types
+from grader.simulator.frontend import KernelError, types
 from grader.simulator.memory import ArrayRef, is_wide
 from grader.simulator.numba_types import dtype_of, plain
 
@@ -38,6 +38,7 @@ def _reshape(body: Body, target: Any, value: Any, expr: Any, signature: Any) -> 
     (first, *_) = expr.args
     as_tuple = isinstance(plain(body.type_of(first)), types.BaseTuple)
     lengths = tuple(body.register(arg.name) for arg in expr.args)
+    line = body.line
 
     def reshape(array: ArrayRef, *given: Any) -> ArrayRef:
         shape = [int(n) for n in (given[0] if as_tuple else given) if not is_wide(n)]
@@ -48,7 +49,7 @@ def _reshape(body: Body, target: Any, value: Any, expr: Any, signature: Any) -> 
             known = -math.prod(shape)
             shape[shape.index(-1)] = size // known if known else 0
         if math.prod(shape) != size:
-            raise NotSimulated(f"the simulator does not know reshape of {size} elements to {tuple(shape)}")
+            raise KernelError(f"An array of {size} elements cannot be reshaped to {tuple(shape)}.", line)
         return _contiguous(array, array.dtype, tuple(shape))
 
     body.compute(body.register(target.name), reshape, (source, *lengths))

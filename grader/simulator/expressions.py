@@ -15,7 +15,7 @@ from grader.simulator import access
 from grader.simulator.attributes import translate_attribute
 from grader.simulator.body import Body
 from grader.simulator.frontend import types
-from grader.simulator.loops import begin_loop, next_item, pick
+from grader.simulator.loops import begin_loop, next_item
 from grader.simulator.machine import Machine
 from grader.simulator.numba_types import convert, dtype_of, is_scalar, plain
 from grader.simulator.program import Registers
@@ -106,7 +106,12 @@ def _subscript(body: Body, target: Any, value: Any, index: Any) -> None:
     register, source, place = body.register(target.name), body.register(value.name), body.place()
     if isinstance(value_type, types.UniTuple):
         position = body.register(index.name)
-        body.compute(register, pick, (source, position))
+        name = str(getattr(value, "unversioned_name", value.name)).lstrip("$")
+
+        def step(m: Machine, r: Registers) -> None:
+            r[register] = access.pick_item(m, r[source], r[position], name, place)
+
+        body.add(step, (source, position), (register,))
         return
     if not isinstance(value_type, types.Array):
         raise body.unknown(f"a subscript of {value_type}")

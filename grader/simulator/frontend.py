@@ -13,6 +13,7 @@ import contextlib
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numba.cuda.compiler as numba_compiler
@@ -128,9 +129,11 @@ class Frontend:
             try:
                 with self._typing_only():
                     self._typed[key] = self._compile(function, arg_types)
-            except (NotSimulated, KernelError):
+            except (NotSimulated, KernelError, MemoryError, RecursionError):
                 raise
-            except Exception as error:  # Numba's own errors, and what escapes from its typing of wrong code
+            except Exception as error:
+                if not isinstance(error, _ERRORS) and not _is_from_numba(error):
+                    raise  # ours
                 if self._recursive:
                     raise NotSimulated(f"the simulator does not know recursion ({self._recursive})") from None
                 if self._depth:
@@ -138,6 +141,8 @@ class Frontend:
                 raise KernelError(*explain(error)) from None
             finally:
                 self._in_progress.pop()
+                if not self._in_progress:
+                    self._recursive = ""
         return self._typed[key]
 
     def _compile(self, function: Callable[..., Any], arg_types: tuple[Any, ...]) -> TypedFunction:
@@ -195,6 +200,15 @@ class Frontend:
                 for dispatcher, args in self._borrowed:
                     dispatcher.overloads.pop(args, None)
                 self._borrowed.clear()
+
+
+def _is_from_numba(error: BaseException) -> bool:
+    """Whether Numba's own code raised: its typing of wrong code lets some of Python's exceptions escape."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    filename = trace.tb_frame.f_code.co_filename if trace is not None else ""
+    return any(part.startswith(("numba", "llvmlite")) for part in Path(filename).parts)
 
 
 def python_function(callee: Any) -> Callable[..., Any] | None:

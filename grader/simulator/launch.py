@@ -26,6 +26,7 @@ from grader.simulator.numba_types import (
     plain,
 )
 from grader.simulator.program import Program
+from grader.simulator.shadow import BYTES_PER_GRANULE
 from grader.simulator.translate import translate
 from grader.simulator.watch import Watch
 from grader.simulator.wave import Wave
@@ -124,7 +125,9 @@ class Simulator:
         blocks = grid[0] * grid[1] * grid[2]
         shared_segment = round_up(static + dynamic)
         local_segment = round_up(program.local_bytes) if program.local_bytes else 0
-        per_block = shared_segment + threads * local_segment
+        # Each byte has a flag for its first write, each granule of shared memory its marks.
+        watched = shared_segment * BYTES_PER_GRANULE // program.shared_granule
+        per_block = 2 * (shared_segment + threads * local_segment) + watched
         wave_blocks = max(1, min(blocks, WAVE_LANES // threads, WAVE_BYTES // max(per_block, 1)))
         spaces: dict[str, Space] = {"global": self.memory}
         spaces["const"] = constant_memory = GlobalSpace(0)
@@ -203,7 +206,9 @@ def choose_signature(given: tuple[Any, ...], signatures: Sequence[tuple[Any, ...
     """The types to compile for: ``given``, or the first declared signature that accepts them."""
     if not signatures:
         return given
-    for signature in signatures:
+    if given in [tuple(signature) for signature in signatures]:
+        return given
+    for signature in sorted(signatures, key=lambda declared: _loss(declared, given)):
         if len(signature) == len(given) and all(_accepts(s, g) for s, g in zip(signature, given, strict=True)):
             return tuple(signature)
     declared = "; ".join("(" + ", ".join(map(str, s)) + ")" for s in signatures)
@@ -212,6 +217,12 @@ def choose_signature(given: tuple[Any, ...], signatures: Sequence[tuple[Any, ...
         f"no declared signature of the kernel fits: declared {declared}, called with ({found})",
         "Leave the signature out and let Numba infer the types.",
     )
+
+
+def _loss(declared: Sequence[Any], given: Sequence[Any]) -> int:
+    """How many numbers would be cut: Numba prefers a conversion that keeps the value."""
+    pairs = [(d, g) for d, g in zip(declared, given, strict=False) if is_scalar(d) and is_scalar(g)]
+    return sum(not np.can_cast(dtype_of(g), dtype_of(d)) for d, g in pairs)
 
 
 def _accepts(declared: Any, given: Any) -> bool:

@@ -17,12 +17,13 @@ from grader.simulator import access
 from grader.simulator.body import Body
 from grader.simulator.frontend import types
 from grader.simulator.machine import Machine
-from grader.simulator.memory import is_wide, merge, take
+from grader.simulator.memory import RangeIterator, is_wide, merge, take
 from grader.simulator.numba_types import Cast, caster, dtype_of, plain
 from grader.simulator.program import Registers
 from grader.simulator.ranges import advance, make_iterator
 
 POSITION = np.dtype(np.int64)
+ENDLESS = 2**62  # turns; enumerate counts on for as long as its other part has items
 
 
 class Loop(ABC):
@@ -81,7 +82,7 @@ class ItemsLoop(Loop):
     def _item(self, m: Machine, items: Any, position: Any) -> Any:
         if isinstance(items, tuple):
             cast = tuple(c(item) if c else item for c, item in zip(self.casts, items, strict=True))
-            return pick(cast, position)
+            return access.pick(cast, position)
         if self.dimensions == 1:
             return access.load(m, items, (position,), self.place)
         return access.view(m, items, (position,), self.place)
@@ -99,12 +100,26 @@ class JoinedLoop(Loop):
         return tuple(register for part in self.parts for register in part.registers)
 
     def next(self, m: Machine, r: Registers) -> tuple[Any, Any]:
-        """A tuple of the parts' next items."""
-        results = [part.next(m, r) for part in self.parts]
-        there = results[0][1]
-        for _, also in results[1:]:
-            there = there & also
-        return tuple(item for item, _ in results), there
+        """A tuple of the parts' next items; a part is asked for those lanes alone for which all before had one."""
+        items: list[Any] = []
+        there: Any = np.True_
+        for part in self.parts:
+            if not np.any(there):
+                items.append(None)
+            elif not is_wide(there) or there.all():
+                item, there = part.next(m, r)
+                items.append(item)
+            else:
+                lanes = np.flatnonzero(there)
+                some = list(r)
+                for register in part.registers:
+                    some[register] = take(r[register], lanes)
+                with m.only(lanes):
+                    item, more = part.next(m, some)
+                items.append(None if item is None else merge(None, item, lanes, there.size))
+                there = there.copy()
+                there[lanes] = more
+        return tuple(items), there
 
 
 def loop_over(body: Body, variable: Any, item_type: Any) -> Loop:
@@ -146,11 +161,12 @@ def begin_enumerate(body: Body, target: Any, expr: Any, signature: Any) -> None:
     source = body.cast_register(body.register(start[0].name), body.type_of(start[0]), types.int64) if start else None
     count_type, item_type = body.type_of(target).yield_type
     position, dtype = body.unit.new_register(), dtype_of(count_type)
-    most = np.iinfo(np.int64).max
+    one = dtype.type(1)
     if source is None:
-        body.add(lambda m, r: r.__setitem__(position, make_iterator(dtype, dtype.type(0), most, 1)), (), (position,))
+        zero = dtype.type(0)
+        body.add(lambda m, r: r.__setitem__(position, RangeIterator(dtype, zero, one, ENDLESS)), (), (position,))
     else:
-        body.compute(position, lambda first: make_iterator(dtype, first, most, 1), (source,))
+        body.compute(position, lambda first: RangeIterator(dtype, first, one, ENDLESS), (source,))
     body.static[target.name] = JoinedLoop((RangeLoop(position), loop_over(body, iterable, item_type)))
 
 
@@ -164,15 +180,3 @@ def begin_zip(body: Body, target: Any, expr: Any, signature: Any) -> None:
 def length_of(value: Any) -> Any:
     """How many items a tuple or an array has."""
     return len(value) if isinstance(value, tuple) else value.shape[0]
-
-
-def pick(items: tuple[Any, ...], index: Any) -> Any:
-    """One item of a tuple, by an index that may differ by lane; items may be tuples or arrays themselves."""
-    if not is_wide(index):
-        return items[int(index)]
-    if isinstance(items[0], tuple):
-        return tuple(pick(parts, index) for parts in zip(*items, strict=True))
-    if hasattr(items[0], "parts"):
-        return items[0].with_parts(tuple(pick(parts, index) for parts in zip(*(i.parts() for i in items), strict=True)))
-    stacked = np.stack([np.broadcast_to(item, index.shape) for item in items])
-    return stacked[index, np.arange(index.size)]

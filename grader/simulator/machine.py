@@ -35,6 +35,7 @@ LaneIndex = npt.NDArray[np.intp]
 PATIENCE = 128
 # How often the clock is read, in block issues.
 CLOCK_EVERY = 64
+MANY_LANES = 1 << 13
 
 
 class StepLimit(Exception):
@@ -147,7 +148,9 @@ class Machine:
 
     def _choose(self) -> int:
         self._issues += 1
-        if self._issues % CLOCK_EVERY == 0 and time.process_time() > self._deadline:
+        # Many lanes make an issue long enough to look at the clock each time.
+        look = self.wave.total >= MANY_LANES or self._issues % CLOCK_EVERY == 0
+        if look and time.process_time() > self._deadline:
             blocks = self.program.blocks
             raise StepLimit(max((blocks[index].place for index in self._pending), key=lambda place: place.line))
         if len(self._pending) == 1:

@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from grader.errors import NotSimulated
+
 Bytes = npt.NDArray[np.uint8]
 # One number per lane, or one for all lanes.
 Lanes = Any
@@ -176,6 +178,10 @@ def merge(old: Any, new: Any, lanes: npt.NDArray[np.intp], total: int) -> Any:
     if isinstance(new, ArrayRef):
         if not isinstance(old, ArrayRef):
             old = new.with_parts(tuple(0 for _ in new.parts()))
+        if (old.space, old.root, old.dtype) != (new.space, new.root, new.dtype):
+            raise NotSimulated(
+                f"the simulator does not know a variable that is {old.name} for some threads and {new.name} for others"
+            )
         parts = tuple(merge(o, n, lanes, total) for o, n in zip(old.parts(), new.parts(), strict=True))
         return new.with_parts(parts)
     if isinstance(new, RangeIterator):
@@ -191,7 +197,8 @@ def merge(old: Any, new: Any, lanes: npt.NDArray[np.intp], total: int) -> Any:
             old.step = merge(old.step, new.step, lanes, total)
             old.remaining = merge(old.remaining, new.remaining, lanes, total)
         return old
-    if not isinstance(old, np.ndarray) and not isinstance(new, np.ndarray) and old == new:
+    # 0.0 and -0.0 are equal and not the same.
+    if not isinstance(old, np.ndarray) and not isinstance(new, np.ndarray) and old == new and old != 0:
         return old
     dtype = new.dtype if isinstance(new, np.generic | np.ndarray) else np.dtype(np.int64)
     if isinstance(old, np.ndarray):

@@ -74,13 +74,28 @@ def layout_of(itemsize: int, shape: tuple[int, ...], strides: tuple[int, ...]) -
 
 
 def convert(value: Any, dtype: np.dtype[Any]) -> Any:
-    """A scalar value, one or per lane, as ``dtype``. Float to integer truncates, as a GPU does."""
+    """A scalar value, one or per lane, as ``dtype``.
+
+    Float to integer truncates; what does not fit 32 (or 64) bits ends at the nearest that does, and NaN is 0
+    (PTX ISA, "cvt"); narrower integers take the low bits of that.
+    """
+    if dtype.kind in "iu" and np.asarray(value).dtype.kind == "f":
+        wide_dtype = np.dtype(f"{dtype.kind}{max(dtype.itemsize, 4)}")
+        return _truncated(np.asarray(value), wide_dtype).astype(dtype)[()]
     if is_wide(value):
         wide: npt.NDArray[Any] = value
         return wide if wide.dtype == dtype else wide.astype(dtype)
     if dtype.kind in "iu" and isinstance(value, int | np.integer):
         return np.asarray(int(value) & ((1 << 8 * dtype.itemsize) - 1), f"u{dtype.itemsize}").astype(dtype)[()]
     return np.asarray(value).astype(dtype)[()]
+
+
+def _truncated(value: npt.NDArray[Any], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    limits = np.iinfo(dtype)
+    whole = np.trunc(value.astype(np.float64))
+    low, high = whole <= limits.min, whole >= float(limits.max)
+    inside = np.where(low | high | np.isnan(whole), 0, whole).astype(dtype)
+    return np.where(low, dtype.type(limits.min), np.where(high, dtype.type(limits.max), inside))
 
 
 def caster(source: Any, target: Any) -> Cast | None:

@@ -25,6 +25,16 @@ def _is(a: Any, b: Any) -> Any:
     return np.equal(a, b)
 
 
+def _power(a: Any, b: Any) -> Any:
+    """Integers to negative powers give the truncated quotient, as Numba's integer power does."""
+    if np.result_type(a, b).kind not in "iu" or not np.any(np.less(b, 0)):
+        return np.power(a, b)
+    negative = np.less(b, 0)
+    power = np.power(a, np.abs(b))
+    quotient = np.where(np.abs(power) == 1, power, 0).astype(np.asarray(power).dtype)
+    return np.where(negative, quotient, power)[()]
+
+
 ARITHMETIC: dict[Any, Operation] = {
     operator.add: np.add,
     operator.sub: np.subtract,
@@ -32,7 +42,7 @@ ARITHMETIC: dict[Any, Operation] = {
     operator.truediv: np.true_divide,
     operator.floordiv: _floor_divide,
     operator.mod: np.remainder,
-    operator.pow: np.power,
+    operator.pow: _power,
     operator.and_: np.bitwise_and,
     operator.or_: np.bitwise_or,
     operator.xor: np.bitwise_xor,
@@ -153,7 +163,7 @@ MATH: dict[Any, Operation] = {
     math.asinh: np.arcsinh,
     math.acosh: np.arccosh,
     math.atanh: np.arctanh,
-    math.pow: np.power,
+    math.pow: _power,
     math.hypot: np.hypot,
     math.fabs: np.abs,
     math.fmod: np.fmod,
@@ -174,8 +184,8 @@ MATH: dict[Any, Operation] = {
     round: _round_half_even,
     max: _largest,
     min: _smallest,
-    pow: np.power,
-    operator.pow: np.power,
+    pow: _power,
+    operator.pow: _power,
 }
 # NumPy functions of the same name and meaning on scalars.
 for _name in (

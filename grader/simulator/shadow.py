@@ -50,7 +50,7 @@ class Numbering:
         return np.where(mark >= 0, self.warp(mark), np.where(one_warp, code // 2, NOBODY))
 
 
-Order = Callable[[Threads, Threads, Threads], npt.NDArray[np.bool_]]
+Order = Callable[[Threads, Threads, Any], npt.NDArray[np.bool_]]
 
 
 @dataclass
@@ -73,9 +73,9 @@ class Mark:
     thread: npt.NDArray[np.int64]
     epoch: npt.NDArray[np.int32]
     warp_epoch: npt.NDArray[np.int32]
-    place: npt.NDArray[np.int32]
+    place: npt.NDArray[np.int16]
     atomic: npt.NDArray[np.bool_]
-    time: npt.NDArray[np.int64]
+    time: npt.NDArray[np.int32]
 
     @classmethod
     def nobody(cls, granules: int) -> Mark:
@@ -84,9 +84,9 @@ class Mark:
             np.full(granules, NOBODY, np.int64),
             np.zeros(granules, np.int32),
             np.zeros(granules, np.int32),
-            np.zeros(granules, np.int32),
+            np.zeros(granules, np.int16),
             np.zeros(granules, bool),
-            np.zeros(granules, np.int64),
+            np.zeros(granules, np.int32),
         )
 
     def set(self, touch: Touch) -> None:
@@ -99,6 +99,10 @@ class Mark:
         self.time[touch.granules] = touch.time
 
 
+# Two marks, of all the arrays above.
+BYTES_PER_GRANULE = 2 * (8 + 4 + 4 + 2 + 1 + 4)
+
+
 @dataclass
 class Shadow:
     """The marks of one stretch of memory. Reads are only marked once somebody writes: most are never asked for."""
@@ -107,6 +111,7 @@ class Shadow:
     writes: Mark
     reads: Mark
     unmarked_reads: list[Touch] = field(default_factory=list)
+    unmarked: int = 0  # accesses in unmarked_reads
     written: bool = False
 
     @classmethod
@@ -120,6 +125,7 @@ class Shadow:
         for touch in self.unmarked_reads:
             self.mark_read(touch, numbering, published)
         self.unmarked_reads.clear()
+        self.unmarked = 0
 
     def mark_read(self, touch: Touch, numbering: Numbering, published: Order) -> None:
         """Mark a read, without losing that others have read the place and nothing orders them before it.
@@ -161,4 +167,5 @@ class Shadow:
     def forget_reads(self) -> None:
         """Every thread that could still be raced with has passed a barrier."""
         self.unmarked_reads.clear()
+        self.unmarked = 0
         self.written = False

@@ -17,10 +17,15 @@ import numpy.typing as npt
 from grader.records import Place, Severity
 from grader.simulator.first_writes import FirstWrites
 from grader.simulator.memory import ArrayRef
-from grader.simulator.shadow import NOBODY, Mark, Numbering, Shadow, Threads, Touch
+from grader.simulator.shadow import BYTES_PER_GRANULE, NOBODY, Mark, Numbering, Shadow, Threads, Touch
 
 if TYPE_CHECKING:
     from grader.simulator.machine import Machine
+
+# What the shadows of a launch's global arrays may take, in bytes.
+SHADOW_BYTES = 1 << 30
+# How many reads may wait for being marked, at 16 bytes each.
+MAX_UNMARKED = 4 << 20
 
 
 class Watch:
@@ -32,6 +37,7 @@ class Watch:
         self._number = Numbering(threads)
         self._total = threads * blocks
         self._watched = watched
+        self._budget = SHADOW_BYTES
         self._shadows: dict[Any, Shadow | None] = {}
         self._places: list[Place] = []
         self._place_numbers: dict[Place, int] = {}
@@ -108,6 +114,9 @@ class Watch:
         touch = self._touch(shadow, array, elements, inside, place, atomic=False)
         if not shadow.written:
             shadow.unmarked_reads.append(touch)
+            shadow.unmarked += touch.granules.size
+            if shadow.unmarked > MAX_UNMARKED:
+                shadow.mark_reads(self._number, self._is_published)
             return
         self._check(shadow.writes, touch, array, ("reads", "wrote"))
         shadow.mark_read(touch, self._number, self._is_published)
@@ -158,7 +167,7 @@ class Watch:
             if key == "shared":
                 nbytes = self._machine.spaces["shared"].bytes.size
                 self._shadows[key] = Shadow.of(nbytes, self._machine.program.shared_granule)
-            elif key in self._watched:
+            elif key in self._watched and self._affordable(self._watched[key][1] // array.dtype.itemsize):
                 self._shadows[key] = Shadow.of(self._watched[key][1], array.dtype.itemsize)
             else:
                 self._shadows[key] = None
@@ -167,6 +176,11 @@ class Watch:
             # Elements smaller than what the shadow tells apart: no verdict is better than a wrong one.
             self._shadows[key] = shadow = None
         return shadow
+
+    def _affordable(self, granules: int) -> bool:
+        """Whether a shadow fits. Of larger arrays races are not looked for: rather that than no verdict at all."""
+        self._budget -= granules * BYTES_PER_GRANULE
+        return self._budget >= 0
 
     def _touch(
         self, shadow: Shadow, array: ArrayRef, elements: Any, inside: Any, place: Place, *, atomic: bool
@@ -243,7 +257,7 @@ class Watch:
             int(worst.sum()),
         )
 
-    def _is_published(self, marks: Threads, mine: Threads, time: Threads) -> npt.NDArray[np.bool_]:
+    def _is_published(self, marks: Threads, mine: Threads, time: Any) -> npt.NDArray[np.bool_]:
         """Who made the mark fenced and then touched an atomic, and my side touched one after the mark's access.
 
         Within a block that is asked of threads, between blocks of blocks. Which atomic is not asked: rather a race

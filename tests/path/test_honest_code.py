@@ -228,3 +228,34 @@ def test_right_code_passes(candidate, style, n):
     judge.check("scale", n=n)
     judge.check("scale", n=n, bumped=True)
     assert [finding for finding in judge.findings if finding.severity.value == "error"] == []
+
+
+def test_large_scratch_memory_and_small_elements_cost_no_verdict(candidate):
+    """Bytes in shared memory have shadows many times their size; so has a large array that is hardly touched."""
+    small = """
+@cuda.jit
+def kernel(x, factor, out, shift):
+    s = cuda.shared.array(48 * 1024, np.uint8)
+    t, i = cuda.threadIdx.x, cuda.grid(1)
+    s[t] = t
+    cuda.syncthreads()
+    if i < out.size:
+        out[i] = factor * x[i] + shift + (s[t] - t)
+
+def scale(x, factor, out, bumped):
+    kernel[(x.size + 31) // 32, 32](x, factor, out, np.float32(1) if bumped else np.float32(0))
+"""
+    large = """
+@cuda.jit
+def kernel(x, factor, out, shift, scratch):
+    i = cuda.grid(1)
+    if i < out.size:
+        scratch[i] = factor * x[i]
+        out[i] = scratch[i] + shift
+
+def scale(x, factor, out, bumped):
+    for scratch in [cuda.device_array(25_000_000, np.float32) for _ in range(5)]:
+        kernel[(x.size + 63) // 64, 64](x, factor, out, float32(1) if bumped else float32(0), scratch)
+"""
+    candidate(small).check("scale", n=65536)
+    candidate(large).check("scale", n=100)

@@ -1,0 +1,170 @@
+"""Corners where a simulator and a GPU could part: each was once wrong here."""
+
+# mypy: ignore-errors
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from numba import cuda, float32, int8, int32, uint8, uint32
+
+from grader.errors import NotSimulated
+from grader.simulator.frontend import KernelError, types
+from grader.simulator.launch import choose_signature
+
+
+def _errors(launched):
+    return [finding.kind for finding in launched.findings if finding.severity.value == "error"]
+
+
+def test_an_unsigned_index_that_wrapped_is_outside(launch):
+    def kernel(a, out):
+        i = cuda.grid(1)
+        out[i] = a[uint32(i) - uint32(1)]
+
+    result = launch(kernel, 1, 32, np.arange(32.0), np.zeros(32))
+    assert _errors(result) == ["out-of-bounds"]
+    assert result.findings[0].count == 1
+
+
+def test_an_array_chosen_by_thread_is_right_or_unknown(launch):
+    def rows(a, out):
+        i = cuda.grid(1)
+        b = a[0] if i % 2 else a[1]
+        out[i] = b[i]
+
+    def spaces(a, out):
+        s = cuda.shared.array(32, float32)
+        i = cuda.grid(1)
+        s[i] = i
+        b = s if i % 2 else a
+        out[i] = b[i]
+
+    def roots(a, out):
+        i = cuda.grid(1)
+        b = a if i % 2 else out
+        b[i // 2] = i
+
+    a, out = np.random.default_rng(1).random((2, 32)), np.zeros(32)
+    launch(rows, 1, 32, a, out)
+    np.testing.assert_array_equal(out, np.where(np.arange(32) % 2, a[0], a[1]))
+    for kernel in (spaces, roots):
+        with pytest.raises(NotSimulated, match="for some threads"):
+            launch(kernel, 1, 32, np.zeros(32, np.float32), np.zeros(32, np.float32))
+
+
+def test_zip_asks_no_part_beyond_the_shortest(launch):
+    def kernel(n, out):
+        s = cuda.shared.array(4, float32)
+        if cuda.threadIdx.x == 0:
+            for k in range(3):
+                s[k] = k + 1
+        cuda.syncthreads()
+        for k, value in zip(range(n[cuda.threadIdx.x]), s):  # noqa: B905
+            out[cuda.threadIdx.x] += (k + 1) * value
+
+    out = np.zeros(4)
+    result = launch(kernel, 1, 4, np.array([3, 0, 2, 3]), out)
+    assert _errors(result) == []
+    assert out.tolist() == [14, 0, 5, 14]
+    assert result.counters["shared_loads"] == 8
+
+
+def test_enumerate_may_start_below_zero(launch):
+    def kernel(x, out):
+        i = cuda.grid(1)
+        for k, value in enumerate(x, -i):
+            out[i] += k * value
+
+    x, out = np.array([1.0, 10.0, 100.0]), np.zeros(4)
+    launch(kernel, 1, 4, x, out)
+    assert out.tolist() == [sum(k * v for k, v in enumerate(x, -i)) for i in range(4)]
+
+
+def test_integer_powers_with_negative_exponents(launch):
+    def kernel(base, exponent, out):
+        i = cuda.grid(1)
+        out[i] = base[i] ** exponent[i]
+
+    out = np.zeros(5, np.int64)
+    launch(kernel, 1, 5, np.array([2, 1, -1, -1, 3]), np.array([-1, -5, -3, -2, 4]), out)
+    assert out.tolist() == [0, 1, -1, 1, 81]
+
+
+def test_a_tuple_index_outside_is_the_kernels_mistake(launch):
+    def kernel(out):
+        items = (2.0, 3.0)
+        i = cuda.grid(1)
+        out[i] = items[i]
+
+    out = np.zeros(4)
+    result = launch(kernel, 1, 4, out)
+    assert _errors(result) == ["out-of-bounds"]
+    assert result.findings[0].count == 2
+    assert out[:2].tolist() == [2, 3]
+
+
+def test_floats_that_fit_no_integer_end_at_its_limits(launch):
+    def kernel(x, out):
+        i = cuda.grid(1)
+        out[0, i] = int32(x[i])
+        out[1, i] = uint8(x[i])
+        out[2, i] = int8(x[i])
+        out[3, i] = int(x[i])
+
+    x = np.array([1e10, -1e10, math.nan, -1.9, 300.7])
+    out = np.zeros((4, 5), np.int64)
+    launch(kernel, 1, 5, x, out)
+    assert out[0].tolist() == [2**31 - 1, -(2**31), 0, -1, 300]
+    assert out[1].tolist() == [255, 0, 0, 0, 44]
+    assert out[2].tolist() == [-1, 0, 0, -1, 44]
+    assert out[3].tolist() == [10**10, -(10**10), 0, -1, 300]
+
+
+def test_minus_zero_is_not_zero(launch):
+    def kernel(out):
+        i = cuda.grid(1)
+        y = 0.0 if i % 2 else -0.0
+        out[i] = math.copysign(1.0, y)
+
+    out = np.zeros(4)
+    launch(kernel, 1, 4, out)
+    assert out.tolist() == [-1, 1, -1, 1]
+
+
+def test_a_wrong_reshape_is_the_kernels_mistake(launch):
+    def kernel(out):
+        out[0] = out.reshape((3, 3))[0, 0]
+
+    with pytest.raises(KernelError, match="8 elements cannot be reshaped"):
+        launch(kernel, 1, 1, np.zeros(8))
+
+
+def test_an_exact_signature_wins_and_no_value_is_cut_if_another_fits():
+    array = types.Array(types.float32, 1, "C")
+    whole, real = (array, types.int64), (array, types.float64)
+    assert choose_signature((array, types.float64), [whole, real]) == real
+    assert choose_signature((array, types.float32), [whole, real]) == real
+    assert choose_signature((array, types.int64), [real, whole]) == whole
+
+
+def test_one_recursive_function_does_not_excuse_the_next_kernel(launch):
+    from grader.gpu_models import T4
+    from grader.simulator.frontend import Frontend
+
+    @cuda.jit(device=True)
+    def down(n):
+        return down(n - 1) if n > 0 else 0
+
+    def recursive(out):
+        out[0] = down(3)
+
+    def wrong(out):
+        out[0] = missing  # noqa: F821
+
+    frontend, array = Frontend(T4), (types.Array(types.float64, 1, "C"),)
+    with pytest.raises(NotSimulated):
+        frontend.type(recursive, array)
+    with pytest.raises(KernelError, match="missing"):
+        frontend.type(wrong, array)
