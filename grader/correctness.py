@@ -5,7 +5,8 @@ Comes in: a problem, its inputs, an outcome, the fills that outputs started with
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from grader.problem import Inputs, Output, Problem
 from grader.records import Failure, Finding, LaunchRecord, Outcome, Severity
 
 Array = npt.NDArray[Any]
+
+OUT_OF_BOUNDS = "out-of-bounds"  # the kind of a device's findings of accesses outside of an array
 
 
 def fills_for(inputs: Inputs, rng: np.random.Generator) -> list[dict[str, Array]]:
@@ -73,7 +76,7 @@ def judge_outcome(
         if outcome.problem is not None:
             return outcome.problem
     first = outcomes[0]
-    for finding in first.findings:
+    for finding in told_once(first.findings):
         if finding.severity is Severity.ERROR:
             return of_finding(finding, call)
     tolerance = problem.tolerance(inputs, expected)
@@ -101,6 +104,29 @@ def judge_outcome(
     return None
 
 
+def told_once(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """The findings with accesses outside of several arrays on one line told as one: they have one cause."""
+    groups: dict[tuple[object, ...], list[Finding]] = {}
+    for number, finding in enumerate(findings):
+        alone = finding.kind != OUT_OF_BOUNDS
+        groups.setdefault((number,) if alone else (finding.severity, finding.place.line), []).append(finding)
+    return tuple(_merged(group) for group in groups.values())
+
+
+def _merged(group: Sequence[Finding]) -> Finding:
+    first = group[0]
+    others = [array for array in dict.fromkeys(finding.array for finding in group) if array != first.array]
+    if not others:
+        return first
+    listed = " and ".join(filter(None, [", ".join(others[:-1]), others[-1]]))
+    return replace(
+        first,
+        what=f"{first.what} The same line goes outside of {listed}, too.",
+        array=", ".join([first.array, *others]),
+        count=sum(finding.count for finding in group),
+    )
+
+
 def of_finding(finding: Finding, call: str) -> Failure:
     """The failure that an error finding is, in a call."""
     times = f", {finding.count} times" if finding.count > 1 else ""
@@ -121,12 +147,14 @@ def _of_unwritten(
         launch.counters.get("global_stores", 0) + launch.counters.get("global_atomics", 0) for launch in launches
     )
     returned = f" and {plan.entry} returned a value: it must write into {name} instead" if plan.returned_value else ""
+    first = _element(name, int(np.flatnonzero(unwritten)[0]), unwritten.shape)
+    expected = f"all {total:,} elements of {name} written" if total > 1 else f"{first} written"
     if missing == total and writes:
         return Failure(
             "nothing-written",
             f"{name} still holds its fill value, although kernels wrote to global memory.",
-            expected=f"all {total} elements of {name} written",
-            found=f"{writes} writes that left {name} as it was",
+            expected=expected,
+            found=f"{writes:,} write{'s' if writes > 1 else ''} that left {name} as it was",
             where=call,
             advice=f"{name} holds garbage at the start: set it before you add to it or take a maximum with it. "
             "Or did the writes go elsewhere?",
@@ -135,20 +163,32 @@ def _of_unwritten(
         return Failure(
             "nothing-written",
             f"{name} still holds its fill value: the kernel wrote nothing.",
-            expected=f"all {total} elements of {name} written",
-            found=f"none written{returned}",
+            expected=expected,
+            found=f"none written{returned}" if total > 1 else f"{first} was never written{returned}",
             where=call,
             advice=f"Let each thread compute its index and assign to {name}[...].",
         )
-    first = _position(int(np.flatnonzero(unwritten)[0]), unwritten.shape)
+    swapped = "Whole rows or columns are missing: are x and y swapped, in the grid or in the indices? "
     return Failure(
         "not-all-written",
-        f"{missing} of {total} elements of {name} still hold their fill value.",
-        expected=f"all {total} elements of {name} written",
-        found=f"{name}[{first}] was never written{returned}",
+        f"{missing:,} of {total:,} elements of {name} still hold{'s' if missing == 1 else ''} the fill value.",
+        expected=expected,
+        found=f"{first} was never written{returned}",
         where=call,
-        advice="Do grid and block cover the whole output, and does every thread get to its assignment?",
+        advice=(swapped if _are_whole_lines(unwritten) else "")
+        + "Do grid and block cover the whole output, and does every thread get to its assignment?",
     )
+
+
+def _are_whole_lines(chosen: npt.NDArray[np.bool_]) -> bool:
+    """Whether the chosen elements are whole rows or columns (or slices across an axis) and nothing besides."""
+    if sum(length > 1 for length in chosen.shape) < 2:
+        return False
+    axes = range(chosen.ndim)
+    lines = np.zeros_like(chosen)
+    for axis in axes:
+        lines |= chosen.all(axis=tuple(other for other in axes if other != axis), keepdims=True)
+    return bool((lines == chosen).all())
 
 
 def compare(name: str, expected: Array, found: Array, tolerance: Array, call: str) -> Failure | None:
@@ -167,16 +207,17 @@ def compare(name: str, expected: Array, found: Array, tolerance: Array, call: st
     count = int(wrong.sum())
     ranked = np.where(wrong, np.nan_to_num(difference, nan=np.inf, posinf=np.inf), -1.0)
     first, worst = int(np.flatnonzero(wrong)[0]), int(np.argmax(ranked))
-    position = _position(first, wrong.shape)
+    element = _element(name, first, wrong.shape)
     bound = float(np.broadcast_to(tolerance, wrong.shape).reshape(-1)[first])
-    lines = f"{name}[{position}] is {_number(found.reshape(-1)[first])}"
+    lines = f"{element} is {_number(found.reshape(-1)[first])}"
     if worst != first:
-        lines += f"; furthest off is {name}[{_position(worst, wrong.shape)}] with {_number(found.reshape(-1)[worst])}"
-        lines += f" for {_number(expected.reshape(-1)[worst])}"
+        lines += f"; furthest off is {_element(name, worst, wrong.shape)}: {_number(found.reshape(-1)[worst])}"
+        lines += f" instead of {_number(expected.reshape(-1)[worst])}"
+    many = f"{count:,} of {wrong.size:,} elements of {name} {'are' if count > 1 else 'is'} wrong."
     return Failure(
         "wrong-values",
-        f"{count} of {wrong.size} elements of {name} are wrong.",
-        expected=f"{name}[{position}] = {_number(expected.reshape(-1)[first])}" + (f" ± {bound:.2g}" if bound else ""),
+        many if wrong.size > 1 else f"{element} is wrong.",
+        expected=f"{element} = {_number(expected.reshape(-1)[first])}" + (f" ± {bound:.2g}" if bound else ""),
         found=lines,
         where=call,
         advice=_hint(wrong, found, expected),
@@ -187,6 +228,12 @@ def _hint(wrong: npt.NDArray[np.bool_], found: Array, expected: Array) -> str:
     """What the pattern of wrong elements suggests, if anything."""
     if np.isnan(found.astype(np.complex128)[wrong]).any() and not np.isnan(expected.astype(np.complex128)).any():
         return "NaN comes from memory that nobody wrote, from inf - inf or from 0 / 0: where could that be here?"
+    if found.dtype.kind in "iu" and expected.dtype.kind in "iu":
+        low, high = np.minimum(found, expected)[wrong], np.maximum(found, expected)[wrong]
+        if (high - low == 1).all():
+            return "Off by one everywhere it is wrong: is the rounding what the specification asks for?"
+    if wrong.size == 1:
+        return "Check the formula first, then the index arithmetic."
     if wrong.all():
         return "Every element is wrong: check the formula first, then the index arithmetic."
     flat = np.flatnonzero(wrong.reshape(-1))
@@ -195,8 +242,9 @@ def _hint(wrong: npt.NDArray[np.bool_], found: Array, expected: Array) -> str:
     return "Compare what the right and the wrong elements have in common: their row, column, block or position in it."
 
 
-def _position(flat: int, shape: tuple[int, ...]) -> str:
-    return ", ".join(str(int(i)) for i in np.unravel_index(flat, shape))
+def _element(name: str, flat: int, shape: tuple[int, ...]) -> str:
+    """An element as one would write it: ``out[2, 1]``."""
+    return f"{name}[{', '.join(str(int(i)) for i in np.unravel_index(flat, shape))}]" if shape else name
 
 
 def _number(value: Any) -> str:

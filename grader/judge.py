@@ -14,7 +14,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from grader.correctness import fills_for, judge_outcome
+from grader.correctness import fills_for, judge_outcome, told_once
 from grader.errors import AuthoringError, DeviceFault, GraderError
 from grader.gpu_models import DEFAULT, GpuModel
 from grader.plan import LaunchPlan
@@ -205,7 +205,7 @@ class Candidate:
             device,
             limits,
         )
-        self.findings.extend(outcomes[0].findings)
+        self.findings.extend(told_once(outcomes[0].findings))
         expected = _author(lambda: problem.expected(inputs))
         failure = _author(lambda: judge_outcome(problem, inputs, expected, plan, outcomes, fills, text))
         if failure is not None:
