@@ -98,19 +98,42 @@ class Run(Mapping[str, float]):
         """Raise CheckFailed unless ``at_least <= counter <= at_most``. Raises AttributeError for no such counter."""
         found = getattr(self, counter)
         words = _WORDS.get(counter) or _words_of_array(counter)
-        bounds = [f"at most {at_most:,.4g}" if at_most is not None else ""]
-        bounds += [f"at least {at_least:,.4g}" if at_least is not None else ""]
-        if (at_most is not None and found > at_most) or (at_least is not None and found < at_least):
+        for bound, asked, misses in ((at_most, "at most", "too many"), (at_least, "at least", "too few")):
+            if bound is None or (found <= bound if misses == "too many" else found >= bound):
+                continue
+            seen, wanted = _told_apart(found, bound)
             raise CheckFailed(
                 Failure(
                     "technique",
-                    f"The result is right, but not the way to it: {words}.",
-                    expected=" and ".join(bound for bound in bounds if bound) + f" {words}",
-                    found=f"{found:,.4g}",
+                    f"The result is right, but there are {misses} {words} ({seen}, {asked} {wanted}).",
+                    expected=f"{asked} {wanted} {words}",
+                    found=seen,
                     where=self.call,
                     advice=advice,
                 )
             )
+
+
+def _told_apart(found: int | float, bound: float) -> tuple[str, str]:
+    """Two unequal numbers in about four digits, or in as many as it takes to see that they differ.
+
+    Where whole things are counted, a bound between two whole numbers is the one on its allowed side.
+    """
+    if isinstance(found, int):
+        bound = math.floor(bound) if found > bound else math.ceil(bound)
+    for digits in range(4, 17):
+        texts = _number(found, digits), _number(bound, digits)
+        if texts[0] != texts[1]:
+            break
+    return texts
+
+
+def _number(value: float, digits: int) -> str:
+    """``value`` in about so many digits, never with an exponent: 20,480 and 62.5."""
+    if float(value).is_integer():
+        return f"{value:,.0f}"
+    decimals = max(digits - 1 - math.floor(math.log10(abs(value))), 1)
+    return f"{value:,.{decimals}f}".rstrip("0").rstrip(".")
 
 
 def run_of(call: str, inputs: Inputs, plan: LaunchPlan, outcome: Outcome) -> Run:

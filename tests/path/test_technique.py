@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from grader.judge import CheckFailed
+from grader.technique import Run
 
 KERNEL = """
 @cuda.jit
@@ -74,6 +75,30 @@ def test_a_requirement_that_fails_teaches(candidate, bounds, expected):
     assert failure.found == "50"
     assert failure.advice == "Do it once."
     assert "n=100" in failure.where
+
+
+@pytest.mark.parametrize(
+    ("counter", "found", "bounds", "what"),
+    [
+        (
+            "working_threads",
+            16,
+            {"at_least": 499.5},
+            "there are too few threads that access global memory (16, at least 500).",
+        ),
+        ("global_loads", 20_480, {"at_most": 2500.5}, "too many reads from global memory (20,480, at most 2,500)."),
+        ("loads_of_x", 123_456_789, {"at_most": 1e6}, "too many reads of x (123,456,789, at most 1,000,000)."),
+        ("global_loads_per_output", 62.5, {"at_most": 2.25}, "per output element (62.5, at most 2.25)."),
+        ("global_loads_per_output", 3.0, {"at_most": 2.5}, "per output element (3, at most 2.5)."),
+        ("global_loads_per_output", 2 + 1e-6, {"at_most": 2}, "per output element (2.000001, at most 2)."),
+        ("global_loads_per_output", 12_345.678, {"at_most": 2}, "per output element (12,345.7, at most 2)."),
+    ],
+)
+def test_a_failure_says_what_is_too_many_or_too_few_in_plain_numbers(counter, found, bounds, what):
+    with pytest.raises(CheckFailed) as failed:
+        Run("f()", {counter: found}).require(counter, **bounds)
+    assert failed.value.failure.what.endswith(what)
+    assert failed.value.failure.what.startswith("The result is right, but there are too ")
 
 
 def test_an_unknown_counter_is_the_authors_mistake(candidate):
