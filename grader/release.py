@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import io
+import re
 import shutil
 import tempfile
 import zipfile
@@ -172,9 +173,17 @@ def out_of_date(course: Course, name: str) -> tuple[str, ...]:
     return tuple(file for file, text in files.items() if _differs(target / file, text))
 
 
-# What a student's archive holds besides the assignments, as far as the course has it: the package, to install
-# from, and what there is to read. An allow-list: a new folder of the course is not handed out by accident.
-BUNDLED = ("README.md", "LICENSE", "pyproject.toml", FILE_NAME, "docs/student.md", "grader/**/*.py")
+# What a student's archive holds besides the assignments, a README and a pyproject.toml of its own, as far as the
+# course has it: the package, to install from. An allow-list: a new folder of the course is not handed out by accident.
+BUNDLED = ("LICENSE", FILE_NAME, "grader/**/*.py")
+README, STUDENT_GUIDE, PROJECT_FILE = "README.md", "docs/student.md", "pyproject.toml"
+# Of pyproject.toml's [tool.*] tables a student needs the build's; the others serve the course's own development.
+KEPT_TOOLS = ("tool.hatch",)
+TABLE_HEADER = re.compile(r"\[\[?([\w.\-]+)\]\]?\s*(#.*)?")
+STUDENT_PYTEST = f"""
+[tool.pytest.ini_options]
+testpaths = ["{ASSIGNMENTS}"]
+"""
 # Zip archives know no time before this one; a fixed one makes equal contents equal archives.
 ZIP_EPOCH = (1980, 1, 1, 0, 0, 0)
 
@@ -188,6 +197,9 @@ def bundle(course: Course) -> Path:
         for path in sorted(root.glob(pattern))
         if path.is_file()
     }
+    files[README] = student_readme(course).encode()
+    if (root / PROJECT_FILE).is_file():
+        files[PROJECT_FILE] = student_project(_read(root / PROJECT_FILE)).encode()
     for name in course.assignments:
         files |= {f"{ASSIGNMENTS}/{name}/{file}": text.encode() for file, text in build(course, name).items()}
     content = io.BytesIO()
@@ -200,3 +212,25 @@ def bundle(course: Course) -> Path:
     unfinished.write_bytes(content.getvalue())
     unfinished.replace(archive)
     return archive
+
+
+def student_readme(course: Course) -> str:
+    """The archive's README: the course's title, what its folders hold, then the guide for students."""
+    folders = [f"- `{ASSIGNMENTS}/{name}`: {section.title}" for name, section in course.assignments.items()]
+    guide = course.file.parent / STUDENT_GUIDE
+    # The guide's own title gives way to the course's.
+    text = _read(guide).partition("\n")[2].strip() + "\n" if guide.is_file() else ""
+    return f"# {course.course.title}\n\n" + "\n".join(folders) + f"\n\n{text}"
+
+
+def student_project(text: str) -> str:
+    """pyproject.toml without the tables for the course's own development; pytest runs the assignments."""
+    kept: list[str] = []
+    keep = True
+    for line in text.splitlines():
+        header = TABLE_HEADER.fullmatch(line)
+        if header is not None:
+            keep = not header[1].startswith("tool.") or header[1].startswith(KEPT_TOOLS)
+        if keep:
+            kept.append(line)
+    return "\n".join(kept).rstrip() + "\n" + STUDENT_PYTEST

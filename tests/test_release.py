@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import ast
+import re
 import shutil
+import subprocess
+import sys
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -12,7 +16,7 @@ import tiny_course as tiny
 
 from grader.course import Course, load_course
 from grader.errors import ReleaseError
-from grader.release import build, bundle, leaks, out_of_date, release
+from grader.release import build, bundle, leaks, out_of_date, release, student_project
 from grader.stub import make_stub, regions
 
 ROOT = Path(__file__).parents[1]
@@ -244,6 +248,60 @@ def test_a_bundle_holds_no_solution_whatever_lies_in_assignments(course: Course)
         assert "YOUR CODE HERE" in zipped.read("tiny/assignments/01/kernels.py").decode()
     first = archive.read_bytes()
     assert bundle(course).read_bytes() == first
+
+
+@pytest.fixture(scope="module")
+def unzipped(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The student archive of this very course, unzipped. It is made from a copy: nothing is written here."""
+    root = tmp_path_factory.mktemp("course")
+    for folder in ("grader", "solutions", "docs"):
+        shutil.copytree(ROOT / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    for file in ("README.md", "LICENSE", "pyproject.toml", "course.yml"):
+        shutil.copy(ROOT / file, root)
+    with zipfile.ZipFile(bundle(load_course(root / "course.yml"))) as zipped:
+        zipped.extractall(root / "unzipped")
+    (folder,) = (root / "unzipped").iterdir()
+    return folder
+
+
+def test_plain_pytest_in_the_unzipped_archive_collects_every_assignment(unzipped: Path) -> None:
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", "--device=simulated"]
+    done = subprocess.run(command, cwd=unzipped, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = set(re.findall(r"^(assignments/\d+/test_public\.py)", done.stdout, re.MULTILINE))
+    assert found == {f"assignments/{name}/test_public.py" for name in load_course(ROOT / "course.yml").assignments}
+
+
+def test_the_archives_readme_names_nothing_that_is_not_in_it(unzipped: Path) -> None:
+    text = (unzipped / "README.md").read_text(encoding="utf-8")
+    links = [link for link in re.findall(r"\]\(([^)]+)\)", text) if not link.startswith("https://")]
+    files = re.findall(r"`([\w./-]+\.(?:py|md|yml|toml))`", text) + re.findall(r"assignments/\d+", text)
+    assert {"kernels.py", "pyproject.toml", "assignments/01"} <= set(files)
+    for name in [*links, *files]:
+        assert any((place / name).exists() for place in (unzipped, unzipped / "assignments/01")), name
+    for word in ("make ", "solution", "[dev]", "grader grade", "grader release"):
+        assert word not in text
+    for word in ("# GPU programming in Python", "pip install .", "grader check 01", "pytest assignments/01 -x"):
+        assert word in text
+
+
+def test_the_archives_project_file_installs_alike_and_sets_up_no_tool_of_ours(unzipped: Path) -> None:
+    ours = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    theirs = tomllib.loads((unzipped / "pyproject.toml").read_text(encoding="utf-8"))
+    tools = {"hatch": ours["tool"]["hatch"], "pytest": {"ini_options": {"testpaths": ["assignments"]}}}
+    assert theirs == ours | {"tool": tools}
+    assert all(
+        (unzipped / file).is_file() for file in (theirs["project"]["readme"], *theirs["project"]["license-files"])
+    )
+
+
+@pytest.mark.parametrize("header", ["[tool.ruff]", "[[tool.mypy.overrides]]", "[tool.pytest.ini_options]  # ours"])
+def test_tables_of_other_tools_are_left_out_whole(header: str) -> None:
+    text = f'[project]\nname = "a"\n\n{header}\nx = [\n    "[b]",\n]\n\n[tool.hatch.version]\npath = "v.py"\n'
+    assert tomllib.loads(student_project(text)) == {
+        "project": {"name": "a"},
+        "tool": {"hatch": {"version": {"path": "v.py"}}, "pytest": {"ini_options": {"testpaths": ["assignments"]}}},
+    }
 
 
 @pytest.mark.parametrize("name", ["01", "02", "03", "04"])
