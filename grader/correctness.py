@@ -76,9 +76,10 @@ def judge_outcome(
         if outcome.problem is not None:
             return outcome.problem
     first = outcomes[0]
-    for finding in told_once(first.findings):
-        if finding.severity is Severity.ERROR:
-            return of_finding(finding, call)
+    for outcome in outcomes:
+        for finding in told_once(outcome.findings):
+            if finding.severity is Severity.ERROR:
+                return of_finding(finding, call)
     tolerance = problem.tolerance(inputs, expected)
     for name in expected:
         unwritten = untouched(first.outputs[name], fills[0][name])
@@ -191,11 +192,19 @@ def _are_whole_lines(chosen: npt.NDArray[np.bool_]) -> bool:
     return bool((lines == chosen).all())
 
 
+def _exact_difference(found: Array, expected: Array) -> Array:
+    """|found - expected| of whole numbers, which float64 holds up to 2**53 only: Python's where 64 bits may not do."""
+    wide = np.dtype(np.int64 if max(found.dtype.itemsize, expected.dtype.itemsize) < np.int64().itemsize else object)
+    difference: Array = np.abs(np.subtract(found.astype(wide), expected.astype(wide)))
+    return difference
+
+
 def compare(name: str, expected: Array, found: Array, tolerance: Array, call: str) -> Failure | None:
     """Elementwise |found - expected| <= tolerance; NaN only where NaN is expected, infinities equal."""
     if expected.dtype.kind in "iub" and found.dtype.kind in "iub":
-        difference = np.abs(found.astype(np.float64) - expected.astype(np.float64))
-        wrong = (found != expected) & ~(difference <= tolerance)
+        exact = _exact_difference(found, expected)
+        wrong = (found != expected) & ~(exact <= tolerance).astype(bool)
+        difference = exact.astype(np.float64)  # how far off, for the ranking below
     else:
         wide = found.astype(np.complex128 if found.dtype.kind == "c" else np.float64)
         with np.errstate(invalid="ignore"):

@@ -42,6 +42,31 @@ def test_integers_within_a_tolerance(found, right):
     assert (failure is None) == right
 
 
+@pytest.mark.parametrize(
+    ("expected", "found", "dtype", "tolerance", "right"),
+    [
+        (2**53, 2**53 + 1, "i8", 0, False),
+        (2**53 + 1, 2**53 + 1, "i8", 0, True),
+        (2**64 - 1, 2**64 - 2, "u8", 0, False),
+        (2**64 - 1, 2**64 - 2, "u8", 1, True),
+        (2**53, 2**53 + 2, "i8", 1, False),
+        (-(2**63), 2**63 - 1, "i8", 2.0**63, False),
+    ],
+)
+def test_large_integers_are_compared_exactly(expected, found, dtype, tolerance, right):
+    failure = compare("out", np.array([expected], dtype), np.array([found], dtype), np.array(float(tolerance)), "f()")
+    assert (failure is None) == right
+
+
+def test_an_error_that_only_the_second_run_shows_is_a_failure():
+    fills = [{"out": np.int32(1)}, {"out": np.int32(2)}]
+    race = Finding("race", Severity.ERROR, Place(7), "A race.", array="out")
+    outcomes = [Outcome({"out": np.zeros(3, np.int32)}, findings=found) for found in ((), (race,))]
+    failure = judge_outcome(Anything(), {}, {"out": np.zeros(3, np.int32)}, None, outcomes, fills, "f()")
+    assert failure is not None
+    assert failure.kind == "race"
+
+
 def test_an_infinite_tolerance_is_needed_to_accept_everything():
     assert compare("out", np.array([1.0]), np.array([5.0]), np.array(np.nan), "f()") is not None
 
