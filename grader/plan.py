@@ -22,6 +22,7 @@ MAX_FUNCTIONS = 256
 MAX_ARGUMENTS = 64
 MAX_DIMENSIONS = 8
 MAX_BUFFER_BYTES = 1 << 36
+MAX_VIEW_BYTES = 1 << 36  # of all elements, also where strides of 0 lay them over each other: each takes time
 MAX_UPLOAD_BYTES = 8 << 20
 MAX_CONSTANT_BYTES = 64 << 10
 MAX_CONSTANTS = 256
@@ -39,6 +40,18 @@ Path = Annotated[str, Field(max_length=100, pattern=r"^[A-Za-z_]\w*(\.[A-Za-z_]\
 Base64 = Annotated[str, Field(max_length=MAX_UPLOAD_BYTES * 4 // 3 + 8, pattern=r"^[A-Za-z0-9+/]*={0,2}$")]
 Shape = Annotated[tuple[Count, ...], Field(max_length=MAX_DIMENSIONS)]
 Strides = Annotated[tuple[Annotated[int, Field(ge=-(2**62), le=2**62)], ...], Field(max_length=MAX_DIMENSIONS)]
+
+
+def _decoded_bytes(data: str) -> int:
+    """How many bytes base64 stands for. Raises ValueError where its length or padding is wrong."""
+    if len(data) % 4:
+        raise ValueError("base64 comes in groups of four characters")
+    return len(data) // 4 * 3 - data.count("=")
+
+
+def _bytes_of_all(shape: tuple[int, ...], dtype: str) -> int:
+    """Bytes of all elements of an array; axes without any count as one, since NumPy's own limits do not know them."""
+    return math.prod(max(1, n) for n in shape) * np.dtype(dtype).itemsize
 
 
 class Part(BaseModel):
@@ -68,7 +81,15 @@ class FloatConstant(Part):
     """A Python float, written as ``float.hex()`` writes it, or ``inf``, ``-inf``, ``nan``."""
 
     kind: Literal["float"] = "float"
-    value: Annotated[str, Field(max_length=40, pattern=r"^(-?0x[01]\.[0-9a-f]+p[+-]\d+|-?inf|nan)$")]
+    value: Annotated[str, Field(max_length=40, pattern=r"^(-?0x[01]\.[0-9a-f]+p[+-][0-9]+|-?inf|nan)$")]
+
+    @model_validator(mode="after")
+    def _fits(self) -> FloatConstant:
+        try:
+            float.fromhex(self.value)
+        except OverflowError as error:
+            raise ValueError("a float is too large") from error
+        return self
 
 
 class NoneConstant(Part):
@@ -92,6 +113,16 @@ class ArrayConstant(Part):
     shape: Shape
     scalar: bool
     data: Annotated[str, Field(max_length=MAX_CONSTANT_BYTES * 4 // 3 + 8, pattern=r"^[A-Za-z0-9+/]*={0,2}$")]
+
+    @model_validator(mode="after")
+    def _agree(self) -> ArrayConstant:
+        if self.scalar and self.shape:
+            raise ValueError("a scalar has no shape")
+        if math.prod(self.shape) * np.dtype(self.dtype).itemsize != _decoded_bytes(self.data):
+            raise ValueError("a constant's bytes do not fit its shape and dtype")
+        if _bytes_of_all(self.shape, self.dtype) > MAX_VIEW_BYTES:
+            raise ValueError("a constant's shape is too large")
+        return self
 
 
 class DTypeConstant(Part):
@@ -208,6 +239,12 @@ class Buffer(Part):
     data: Base64 | None = None
     line: Line = 0
 
+    @model_validator(mode="after")
+    def _agree(self) -> Buffer:
+        if self.data is not None and _decoded_bytes(self.data) != self.nbytes:
+            raise ValueError(f"a buffer of {self.nbytes} bytes starts with {_decoded_bytes(self.data)}")
+        return self
+
 
 class View(Part):
     """An array over a buffer: ``shape`` in elements, ``offset`` and ``strides`` in bytes."""
@@ -223,6 +260,8 @@ class View(Part):
     def _agree(self) -> View:
         if len(self.shape) != len(self.strides):
             raise ValueError(f"a view has {len(self.shape)} dimensions but {len(self.strides)} strides")
+        if _bytes_of_all(self.shape, self.dtype) > MAX_VIEW_BYTES:
+            raise ValueError(f"a view has more than {MAX_VIEW_BYTES} bytes of elements")
         return self
 
     def extent(self) -> tuple[int, int]:
@@ -346,6 +385,8 @@ class LaunchPlan(Part):
                     self._check_argument(argument, depth=0)
             elif isinstance(operation, Fill):
                 self._check_view(operation.target)
+                if isinstance(operation.value, ArrayConstant) and operation.value.shape:
+                    raise ValueError("a fill's value is an array")
             elif isinstance(operation, Copy):
                 self._check_view(operation.source)
                 self._check_view(operation.target)
@@ -381,11 +422,6 @@ class LaunchPlan(Part):
                 self._check_constant(item, depth + 1)
         elif isinstance(constant, FunctionConstant) and constant.index >= len(self.functions):
             raise ValueError(f"a constant names function {constant.index} of {len(self.functions)}")
-        elif isinstance(constant, ArrayConstant):
-            itemsize = np.dtype(constant.dtype).itemsize
-            padding = constant.data.count("=")
-            if math.prod(constant.shape) * itemsize != len(constant.data) // 4 * 3 - padding:
-                raise ValueError("a constant's bytes do not fit its shape and dtype")
 
 
 TupleConstant.model_rebuild()

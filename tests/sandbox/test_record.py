@@ -105,9 +105,50 @@ def test_a_right_plan_is_believed() -> None:
     plans = answered({"plans": [PLAN]})
     assert isinstance(plans, tuple)
     assert plans[0].operations[0].op == "launch"
+    for header in (with_buffer(data="AAAAAA=="), with_fill(), with_argument(SCALAR)):
+        assert isinstance(answered(header), tuple)
+
+
+SCRATCH = {"name": "scratch", "origin": "scratch", "nbytes": 4}
+SCALAR = {"kind": "array", "dtype": "<f4", "shape": [], "scalar": True, "data": "AAAAAA=="}
+FILL = {"op": "fill", "target": VIEW, "value": SCALAR, "line": 1}
+HUGE = {"shape": [2**30, 2**30], "strides": [0, 0]}
+
+
+def with_buffer(**fields: Any) -> dict[str, Any]:
+    return changed(lambda p: p["buffers"].append(SCRATCH | fields))
+
+
+def with_fill(**fields: Any) -> dict[str, Any]:
+    return changed(lambda p: p["operations"].append(FILL | fields))
+
+
+def with_argument(argument: dict[str, Any]) -> dict[str, Any]:
+    return changed(lambda p: p["operations"][0]["arguments"].append(argument))
 
 
 WRONG = {
+    "contents that are too long": with_buffer(data="AAAAAAA="),
+    "contents that are too short": with_buffer(data="AAAA"),
+    "contents without padding": with_buffer(data="AAAAAA"),
+    "a constant too long": with_argument(SCALAR | {"data": "AAAAAAA="}),
+    "a constant without padding": with_argument(SCALAR | {"data": "AAAAAA"}),
+    "a scalar with a shape": with_argument(SCALAR | {"shape": [1]}),
+    "a float out of range": with_argument({"kind": "float", "value": "0x1.0p+99999"}),
+    "a float in other digits": with_argument({"kind": "float", "value": "0x1.0p+\u0663"}),
+    "a constant of nothing in a huge shape": changed(
+        lambda p: p["functions"][0].update(
+            names={"t": SCALAR | {"shape": [0, 2**60, 2**60], "scalar": False, "data": ""}}
+        )
+    ),
+    "a fill without padding": with_fill(value=SCALAR | {"data": "AAAAAA"}),
+    "a fill with an array": with_fill(value=SCALAR | {"shape": [1], "scalar": False}),
+    "a fill of one element without end": with_fill(target=VIEW | HUGE),
+    "a copy of one element without end": changed(
+        lambda p: p["operations"].append({"op": "copy", "source": VIEW | HUGE, "target": VIEW | HUGE, "line": 1})
+    ),
+    "an argument that is one element without end": with_argument(VIEW | HUGE),
+    "a view of nothing in a huge shape": with_argument(VIEW | {"shape": [0, 2**60], "strides": [0, 0]}),
     "no plan": {"plans": []},
     "two plans": {"plans": [PLAN, PLAN]},
     "no list": {"plans": PLAN},
