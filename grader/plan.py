@@ -8,11 +8,12 @@ a stranger's Python, every field has a limit, and cross references are checked h
 
 from __future__ import annotations
 
+import keyword
 import math
 from typing import Annotated, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 # What one call of a host function may ask for. Far above what any assignment needs, low enough that
 # validating and carrying out a plan stays cheap.
@@ -35,6 +36,17 @@ Count = Annotated[int, Field(ge=0, le=2**62)]
 Line = Annotated[int, Field(ge=0, le=10_000_000)]
 Index = Annotated[int, Field(ge=0, le=1_000_000)]
 Identifier = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\W\d]\w*$")]
+
+
+def _checked_name(name: str) -> str:
+    if not name.isidentifier() or keyword.iskeyword(name):
+        raise ValueError("not a name that Python can use")
+    return name
+
+
+# What the runner puts into Python's own code for a named tuple, hence a name by Python's own rules.
+ClassName = Annotated[Identifier, AfterValidator(_checked_name)]
+FieldName = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\W\d_]\w*$"), AfterValidator(_checked_name)]
 DType = Annotated[str, Field(pattern=r"^(\|b1|\|[iu]1|<[iu][248]|<f[248]|<c(8|16))$")]
 Path = Annotated[str, Field(max_length=100, pattern=r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$")]
 Base64 = Annotated[str, Field(max_length=MAX_UPLOAD_BYTES * 4 // 3 + 8, pattern=r"^[A-Za-z0-9+/]*={0,2}$")]
@@ -156,11 +168,47 @@ class TupleConstant(Part):
     items: Annotated[tuple[Constant, ...], Field(max_length=MAX_TUPLE)]
 
 
+class NamedTupleClassConstant(Part):
+    """A class that ``collections.namedtuple`` made; ``defaults`` are those of its last fields."""
+
+    kind: Literal["namedtuple-class"] = "namedtuple-class"
+    name: ClassName
+    fields: Annotated[tuple[FieldName, ...], Field(max_length=MAX_TUPLE)]
+    defaults: Annotated[tuple[Constant, ...], Field(max_length=MAX_TUPLE)] = ()
+
+    @model_validator(mode="after")
+    def _agree(self) -> NamedTupleClassConstant:
+        if len(set(self.fields)) != len(self.fields):
+            raise ValueError("a named tuple has two fields of one name")
+        if len(self.defaults) > len(self.fields):
+            raise ValueError("a named tuple has more defaults than fields")
+        return self
+
+
+class NamedTupleConstant(Part):
+    """A named tuple of constants."""
+
+    kind: Literal["namedtuple"] = "namedtuple"
+    type: NamedTupleClassConstant
+    items: Annotated[tuple[Constant, ...], Field(max_length=MAX_TUPLE)]
+
+    @model_validator(mode="after")
+    def _agree(self) -> NamedTupleConstant:
+        if len(self.items) != len(self.type.fields):
+            raise ValueError(f"a named tuple has {len(self.items)} items for {len(self.type.fields)} fields")
+        return self
+
+
 class UnsupportedConstant(Part):
-    """A captured object that is no plain data. Numba could not use it either; kept to say so by name."""
+    """A captured object that is no plain data, or none that a plan can hold; kept to say so by name.
+
+    ``reason`` is set where Numba could use some such objects: "enum" for an enum or a member of one,
+    "tuple-class" for a class derived from tuple that is more than a named tuple, or an object of one.
+    """
 
     kind: Literal["unsupported"] = "unsupported"
     type_name: Annotated[str, Field(max_length=200)]
+    reason: Literal["", "enum", "tuple-class"] = ""
 
 
 Constant = Annotated[
@@ -174,6 +222,8 @@ Constant = Annotated[
     | NameConstant
     | FunctionConstant
     | TupleConstant
+    | NamedTupleClassConstant
+    | NamedTupleConstant
     | UnsupportedConstant,
     Field(discriminator="kind"),
 ]
@@ -409,6 +459,11 @@ class LaunchPlan(Part):
         elif isinstance(argument, TupleArgument):
             for item in argument.items:
                 self._check_argument(item, depth + 1)
+        elif isinstance(argument, TupleConstant):
+            for constant in argument.items:
+                if not isinstance(constant, _DATA):
+                    raise ValueError(f"a constant of kind {constant.kind!r} cannot be a kernel's argument")  # noqa: TRY004
+                self._check_argument(constant, depth + 1)
         elif isinstance(argument, ArrayConstant) and not argument.scalar:
             raise ValueError("a host array cannot be a kernel's argument")
         elif not isinstance(argument, DataArgument):
@@ -420,9 +475,21 @@ class LaunchPlan(Part):
         if isinstance(constant, TupleConstant):
             for item in constant.items:
                 self._check_constant(item, depth + 1)
+        elif isinstance(constant, NamedTupleClassConstant):
+            for default in constant.defaults:
+                self._check_constant(default, depth + 1)
+        elif isinstance(constant, NamedTupleConstant):
+            self._check_constant(constant.type, depth)
+            for item in constant.items:
+                self._check_constant(item, depth + 1)
         elif isinstance(constant, FunctionConstant) and constant.index >= len(self.functions):
             raise ValueError(f"a constant names function {constant.index} of {len(self.functions)}")
 
 
+# The constants that are data, and may be passed to a kernel.
+_DATA = (IntConstant, BoolConstant, FloatConstant, NoneConstant, ArrayConstant, TupleConstant)
+
 TupleConstant.model_rebuild()
+NamedTupleClassConstant.model_rebuild()
+NamedTupleConstant.model_rebuild()
 TupleArgument.model_rebuild()

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import base64
 import dis
+import enum
 import sys
 from collections.abc import Iterator
 from types import CodeType, FunctionType, ModuleType
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numba
 import numpy as np
@@ -23,6 +24,8 @@ from pydantic import TypeAdapter, ValidationError
 from grader import plan
 from grader.recorder.arrays import Contentless
 from grader.recorder.launches import Kernel
+from grader.recorder.mistakes import is_a, readable, type_name
+from grader.recorder.named_tuples import defaults_of, fields_of
 from grader.recorder.names import Provided
 
 if TYPE_CHECKING:
@@ -123,7 +126,7 @@ class Capture:
                 expected="arrays and numbers of a call reach a kernel as arguments",
                 advice=f"Make {name} a parameter of the kernel and pass it in the launch.",
             )
-        if type(value) is str and len(value) <= 10_000:
+        if type(value) is str and len(value) <= 10_000 and readable(value) == value:
             return plan.StringConstant(value=value)
         if isinstance(value, np.dtype) and numeric(value):
             return plan.DTypeConstant(dtype=value.str)
@@ -138,6 +141,10 @@ class Capture:
             return array_constant(value)
         if type(value) is tuple and len(value) <= plan.MAX_TUPLE and depth < plan.MAX_NESTING:
             return plan.TupleConstant(items=tuple(self.constant(v, name, depth + 1) for v in value))
+        if is_a(value, tuple) or (is_a(value, type) and issubclass(value, tuple)):
+            named = self._named_tuple(value, name, depth)
+            if named is not None:
+                return named
         if isinstance(value, (Kernel, Dispatcher)):
             return plan.FunctionConstant(index=self.function(value))
         path = self._path_of(value)
@@ -145,7 +152,26 @@ class Capture:
             return plan.NameConstant(path=path)
         if isinstance(value, FunctionType):
             return plan.FunctionConstant(index=self.function(value))
-        return plan.UnsupportedConstant(type_name=type(value).__qualname__[:200])
+        return plan.UnsupportedConstant(type_name=type_name(value, qualified=True), reason=_reason(value))
+
+    def _named_tuple(self, value: Any, name: str, depth: int) -> Any | None:
+        """The constant for a named tuple or a class of named tuples; None for what a plan cannot hold."""
+        kind = value if is_a(value, type) else type(value)
+        fields = fields_of(kind)
+        if fields is None or len(fields) > plan.MAX_TUPLE or depth >= plan.MAX_NESTING:
+            return None
+        if kind is not value and tuple.__len__(value) != len(fields):  # made by tuple.__new__
+            return None
+        defaults = tuple(self.constant(v, name, depth + 1) for v in defaults_of(kind))
+        try:
+            made = plan.NamedTupleClassConstant(name=kind.__name__, fields=fields, defaults=defaults)
+        except ValidationError:  # a name that is too long
+            return None
+        if kind is value:
+            return made
+        return plan.NamedTupleConstant(
+            type=made, items=tuple(self.constant(v, name, depth + 1) for v in tuple.__iter__(value))
+        )
 
     def _path_of(self, value: Any) -> str | None:
         """The dotted path of something that Numba, NumPy or Python provides; found by identity, not by
@@ -176,6 +202,14 @@ class Capture:
             found=f"{type(function).__name__} {name}" + (f" of {module}" if module else ""),
             advice="Write the function out in kernels.py; don't use exec, functools.partial or imported functions.",
         )
+
+
+def _reason(value: Any) -> Literal["", "enum", "tuple-class"]:
+    """Why an object is unsupported that Numba might know."""
+    kind = value if is_a(value, type) else type(value)
+    if issubclass(kind, enum.Enum):
+        return "enum"
+    return "tuple-class" if issubclass(kind, tuple) and kind is not tuple else ""
 
 
 def _decoration(given: Any) -> tuple[Any, plan.JitOptions, tuple[tuple[plan.TypeOf, ...], ...]]:

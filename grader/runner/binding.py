@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import builtins
 import cmath
+import collections
 import importlib
 import math
 import operator
@@ -33,6 +34,8 @@ from grader.plan import (
     IntConstant,
     LaunchPlan,
     NameConstant,
+    NamedTupleClassConstant,
+    NamedTupleConstant,
     NoneConstant,
     StringConstant,
     TupleConstant,
@@ -61,6 +64,19 @@ _DENIED = (
     "declare_device",
     "jit_module",
 )
+# What captures of these kinds are, and what to do instead.
+_REASONS = {
+    "enum": (
+        "an enum or a member of one",
+        "Give its number a name of its own, as in `RED = int(Color.RED)`, and use that in the kernel. "
+        "Numba knows some uses of enums in GPU code and not others, so the grader takes none over.",
+    ),
+    "tuple-class": (
+        "of a class derived from tuple",
+        "Use a class as collections.namedtuple or typing.NamedTuple makes it: nothing derived from it, no "
+        "method of tuple replaced.",
+    ),
+}
 
 
 def resolve_name(path: str) -> Any:
@@ -93,6 +109,7 @@ class Binder:
         self._plan = plan
         self._functions: dict[int, FunctionType] = {}
         self._dispatchers: dict[int, Any] = {}
+        self._named_tuples: dict[NamedTupleClassConstant, Any] = {}
 
     def kernel(self, index: int) -> Kernel:
         """The kernel that is ``plan.functions[index]``."""
@@ -149,24 +166,40 @@ class Binder:
             return self._dispatcher(constant.index)
         if isinstance(constant, TupleConstant):
             return tuple(self._value(item, function, name) for item in constant.items)
+        if isinstance(constant, NamedTupleClassConstant):
+            return self._named_tuple(constant, function, name)
+        if isinstance(constant, NamedTupleConstant):
+            made = self._named_tuple(constant.type, function, name)
+            return made(*(self._value(item, function, name) for item in constant.items))
         if isinstance(constant, NameConstant):
             try:
                 return resolve_name(constant.path)
             except KeyError:
                 raise self._unsupported(function, name, constant.path) from None
         if isinstance(constant, UnsupportedConstant):
-            raise self._unsupported(function, name, f"a {constant.type_name}")
+            what, advice = _REASONS.get(constant.reason, (f"a {constant.type_name}", ""))
+            raise self._unsupported(function, name, what, advice)
         return plain_value(constant)
 
-    def _unsupported(self, function: Function, name: str, what: str) -> Refused:
+    def _named_tuple(self, constant: NamedTupleClassConstant, function: Function, name: str) -> Any:
+        """A class of named tuples, the same one for all that is equal: Numba tells types by it."""
+        if constant not in self._named_tuples:
+            make: Any = collections.namedtuple  # not for a type checker: the fields are known only now
+            defaults = [self._value(item, function, name) for item in constant.defaults]
+            made = make(constant.name, constant.fields, defaults=defaults, module="kernels")
+            self._named_tuples[constant] = made
+        return self._named_tuples[constant]
+
+    def _unsupported(self, function: Function, name: str, what: str, advice: str = "") -> Refused:
         return Refused(
             Failure(
                 "unsupported-capture",
                 f"{function.qualname} uses {name}, which is {what}: a kernel cannot use that.",
-                expected="numbers, tuples, small arrays, functions decorated with cuda.jit, or names of numba and math",
+                expected="numbers, tuples, named tuples, small arrays, functions decorated with cuda.jit, or names of "
+                "numba and math",
                 found=what,
                 where=str(self._text.place(function.line)),
-                advice=f"Pass what the kernel needs of {name} as arguments.",
+                advice=advice or f"Pass what the kernel needs of {name} as arguments.",
             )
         )
 

@@ -7,10 +7,24 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 
 from grader.devices.base import Refused
 from grader.kernels_text import KernelsText
-from grader.plan import Function, LaunchPlan, NameConstant
+from grader.plan import (
+    FloatConstant,
+    Function,
+    FunctionConstant,
+    IntConstant,
+    Launch,
+    LaunchPlan,
+    NameConstant,
+    NamedTupleClassConstant,
+    NamedTupleConstant,
+    NoneConstant,
+    TupleConstant,
+    UnsupportedConstant,
+)
 from grader.runner.binding import Binder, resolve_name
 from grader.sandbox.frames import encode
 
@@ -146,6 +160,76 @@ def test_bound_functions_see_no_builtins_and_no_module():
     kernel = Binder(KernelsText(b"import os\ndef kernel():\n    os.system('true')\n"), _plan(line=2)).kernel(0)
     assert kernel.function.__globals__["__builtins__"] == {}
     assert "os" not in kernel.function.__globals__
+
+
+def test_a_named_tuple_is_made_again_from_names_and_constants():
+    text = b"def kernel():\n    return P, p, inner\n"
+    made = NamedTupleClassConstant(name="P", fields=("x", "y"), defaults=(FloatConstant(value="0x1.8000000000000p+1"),))
+    value = NamedTupleConstant(type=made, items=(IntConstant(value=1), NoneConstant()))
+    inner = NamedTupleConstant(type=made, items=(value, TupleConstant(items=(value,))))
+    kernel = Binder(KernelsText(text), _plan(names={"P": made, "p": value, "inner": inner})).kernel(0)
+    scope = kernel.function.__globals__
+    assert scope["P"]._fields == ("x", "y")
+    assert scope["P"](2) == (2, 3.0)
+    assert type(scope["p"]) is scope["P"]  # Numba takes another class of the same name for another type
+    assert type(scope["inner"].x) is scope["P"]
+    assert (scope["p"].x, scope["p"].y) == (1, None)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"name": "x): pass"},
+        {"name": "class"},
+        {"name": ""},
+        {"fields": ("x", "x")},
+        {"fields": ("x", "__class__")},
+        {"fields": ("_x",)},
+        {"fields": ("x, y",)},
+        {"fields": ("x=__import__('os')",)},
+        {"fields": ("lambda",)},
+        {"fields": ("x\n",)},
+        {"fields": ("²",)},
+        {"fields": tuple(f"x{i}" for i in range(65))},
+        {"fields": (), "defaults": (NoneConstant(),)},
+    ],
+)
+def test_a_named_tuple_that_python_could_not_make_is_no_plan(change):
+    with pytest.raises(ValidationError):
+        NamedTupleClassConstant(**{"name": "P", "fields": ("x", "y")} | change)
+
+
+def test_a_named_tuple_has_an_item_for_each_field():
+    made = NamedTupleClassConstant(name="P", fields=("x", "y"))
+    with pytest.raises(ValidationError):
+        NamedTupleConstant(type=made, items=(NoneConstant(),))
+
+
+def test_the_constants_in_a_named_tuple_are_checked_like_all_others():
+    made = NamedTupleClassConstant(name="P", fields=("x",), defaults=(FunctionConstant(index=7),))
+    for constant in (made, NamedTupleConstant(type=made, items=(NoneConstant(),))):
+        with pytest.raises(ValidationError, match="function 7"):
+            _plan(names={"p": constant})
+    deep: Any = NoneConstant()
+    for _ in range(6):
+        deep = NamedTupleConstant(type=NamedTupleClassConstant(name="P", fields=("x",)), items=(deep,))
+    with pytest.raises(ValidationError, match="nest deeper"):
+        _plan(names={"p": deep})
+
+
+def test_an_argument_of_a_kernel_is_data_only():
+    for inner in (FunctionConstant(index=0), TupleConstant(items=(FunctionConstant(index=0),))):
+        launch = Launch(kernel=0, grid=(1, 1, 1), block=(1, 1, 1), arguments=(TupleConstant(items=(inner,)),), line=1)
+        with pytest.raises(ValidationError, match="cannot be a kernel's argument"):
+            LaunchPlan.model_validate(_plan().model_dump() | {"operations": (launch,)})
+
+
+def test_a_captured_enum_is_refused_with_what_to_write_instead():
+    plan = _plan(names={"Color": UnsupportedConstant(type_name="EnumType", reason="enum")})
+    with pytest.raises(Refused) as refused:
+        Binder(KernelsText(b"def kernel():\n    Color.RED\n"), plan).kernel(0)
+    assert "an enum" in refused.value.failure.what
+    assert "int(Color.RED)" in refused.value.failure.advice
 
 
 def _plan(**changes: Any) -> LaunchPlan:

@@ -310,6 +310,10 @@ def test_the_device_is_the_gpu_model(recorded: Recorded) -> None:
 # ---------------------------------------------------------------- functions and what they captured
 
 
+def unsupported(type_name: str) -> dict[str, str]:
+    return {"kind": "unsupported", "type_name": type_name, "reason": ""}
+
+
 CAPTURES = {
     "1": {"kind": "int", "value": 1},
     "True": {"kind": "bool", "value": True},
@@ -350,13 +354,15 @@ CAPTURES = {
     "cuda.threadIdx": {"kind": "name", "path": "numba.cuda.threadIdx"},
     "cuda.libdevice.sqrtf": {"kind": "name", "path": "numba.cuda.libdevice.sqrtf"},
     "device_function": {"kind": "function", "index": 1},
-    "object()": {"kind": "unsupported", "type_name": "object"},
-    "[1, 2]": {"kind": "unsupported", "type_name": "list"},
-    "{}": {"kind": "unsupported", "type_name": "dict"},
-    "2**70": {"kind": "unsupported", "type_name": "int"},
-    "np.array(['a'])": {"kind": "unsupported", "type_name": "ndarray"},
-    "sys": {"kind": "unsupported", "type_name": "module"},
-    "sys.path": {"kind": "unsupported", "type_name": "list"},
+    "object()": unsupported("object"),
+    "[1, 2]": unsupported("list"),
+    "{}": unsupported("dict"),
+    "2**70": unsupported("int"),
+    "np.array(['a'])": unsupported("ndarray"),
+    "sys": unsupported("module"),
+    "sys.path": unsupported("list"),
+    "'\\ud800'": unsupported("str"),
+    "type('\\xe9' * 999, (), {})()": unsupported("\xe9" * 200),
 }
 
 
