@@ -18,6 +18,7 @@ from grader.records import Failure, Finding, LaunchRecord, Outcome, Severity
 
 Array = npt.NDArray[Any]
 
+LARGEST_EXACT = 1 << 52  # sums of two whole numbers up to this are exact in float64
 OUT_OF_BOUNDS = "out-of-bounds"  # the kind of a device's findings of accesses outside of an array
 
 
@@ -193,8 +194,9 @@ def _are_whole_lines(chosen: npt.NDArray[np.bool_]) -> bool:
 
 
 def _exact_difference(found: Array, expected: Array) -> Array:
-    """|found - expected| of whole numbers, which float64 holds up to 2**53 only: Python's where 64 bits may not do."""
-    wide = np.dtype(np.int64 if max(found.dtype.itemsize, expected.dtype.itemsize) < np.int64().itemsize else object)
+    """|found - expected| of whole numbers, in Python's own where a difference, or float64 beside it, may not hold it."""
+    fit = all(-LARGEST_EXACT <= int(a.min()) and int(a.max()) <= LARGEST_EXACT for a in (found, expected) if a.size)
+    wide = np.dtype(np.int64 if fit else object)
     difference: Array = np.abs(np.subtract(found.astype(wide), expected.astype(wide)))
     return difference
 
