@@ -194,8 +194,8 @@ def _are_whole_lines(chosen: npt.NDArray[np.bool_]) -> bool:
 
 
 def _exact_difference(found: Array, expected: Array) -> Array:
-    """|found - expected| of whole numbers, in Python's own where a difference, or float64 beside it, may not hold it."""
-    fit = all(-LARGEST_EXACT <= int(a.min()) and int(a.max()) <= LARGEST_EXACT for a in (found, expected) if a.size)
+    """|found - expected| of whole numbers, in Python's own where they are too large for NumPy's."""
+    fit = all(int(a.min()) >= -LARGEST_EXACT and int(a.max()) <= LARGEST_EXACT for a in (found, expected) if a.size)
     wide = np.dtype(np.int64 if fit else object)
     difference: Array = np.abs(np.subtract(found.astype(wide), expected.astype(wide)))
     return difference
