@@ -1,16 +1,21 @@
 """Many submissions, judged by workers of an Executor. Trusted process; each worker is one, too.
 
 In: folders of submissions and a function that judges one. Out: one Verdict each, in the students' order. A
-worker that dies, or a fault of ours, costs one submission its verdict ("not judged") and no other.
+worker that dies, or a fault of ours, costs one submission its verdict ("not judged") and no other. Workers end
+when this process does, however it ends.
 """
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
+import signal
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Literal
 
@@ -44,9 +49,42 @@ def submissions(folder: Path, assignment: str) -> tuple[dict[str, Path], tuple[s
     return handed_in, tuple(s.name for s in students if s.name not in handed_in)
 
 
+class WorkerPool(ProcessPoolExecutor):
+    """Fresh worker processes: nothing is inherited from the caller but its arguments.
+
+    Each worker watches a pipe of which only this process has the other end. When that is closed, by
+    ``shutdown(wait=False)`` or by the end of this process, even by SIGKILL, the workers end at once, and their
+    warm children notice that and end with all that they started.
+    """
+
+    def __init__(self, workers: int) -> None:
+        context = multiprocessing.get_context("spawn")
+        watched, self._lifeline = context.Pipe(duplex=False)
+        super().__init__(workers, mp_context=context, initializer=_begin_worker, initargs=(watched,))
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """As every Executor's; but with ``wait`` False what is being judged is given up."""
+        if not wait:
+            self._lifeline.close()
+        super().shutdown(wait, cancel_futures=cancel_futures)
+
+
+def _begin_worker(lifeline: Connection) -> None:
+    """In a worker, before its first submission."""
+    # Ctrl-C reaches the whole group of processes; what it means is for the process that was called to say.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with, args=(lifeline,), daemon=True).start()
+
+
+def _end_with(lifeline: Connection) -> None:
+    with contextlib.suppress(EOFError, OSError):
+        lifeline.recv_bytes()  # nothing is ever sent: it returns when the other end is gone
+    os._exit(1)  # the main thread may be busy judging, and clean-up is up to the children
+
+
 def process_pool(workers: int) -> Executor:
-    """Fresh worker processes: nothing is inherited from the caller but its arguments."""
-    return ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"))
+    """A ``WorkerPool``."""
+    return WorkerPool(workers)
 
 
 def grade(

@@ -160,14 +160,16 @@ def grade(
 ) -> None:
     """Grade a class: all of submitted/*/NN. Prints a table, writes results/NN.json and results/NN.csv.
 
-    Exit code 1 if the grader failed to judge one; such a submission has no score, not zero.
+    Exit code 1 if the grader failed to judge one; such a submission has no score, not zero. What a run that is
+    ended before has judged is in results/NN.partial.json and results/NN.partial.csv.
     """
-    from grader.classroom import Task, submissions
+    from grader.classroom import Task, not_judged, submissions
     from grader.classroom import grade as grade_class
-    from grader.gradebook import write_results
+    from grader.gradebook import PartialResults, write_results
     from grader.judging import judge_task
     from grader.progress import progress_bar
     from grader.reports.terminal import class_table
+    from grader.reports.text import clean
 
     course = _course()
     policy = course.assignment(assignment)
@@ -180,13 +182,27 @@ def grade(
     if not handed_in:
         raise UsageError(f"expected submissions {submitted}/<student>/{policy.name}, found none")
     tasks = [Task(checks, folder, student, device) for student, folder in handed_in.items()]
-    with progress_bar(f"grading {policy.name}") as progress:
-        verdicts = grade_class(tasks, policy, judge_task, workers=min(workers, len(tasks)), progress=progress)
+    waiting = [not_judged(task, policy, "the run was ended before this submission was judged") for task in tasks]
+    partial = PartialResults(results, policy.name, waiting)
+
+    try:
+        with partial, progress_bar(f"grading {policy.name}") as show:
+
+            def progress(done: int, of: int, verdict: Verdict) -> None:
+                partial.add(verdict)
+                show(done, of, verdict)
+
+            verdicts = grade_class(tasks, policy, judge_task, workers=min(workers, len(tasks)), progress=progress)
+            files = write_results(results, policy.name, verdicts)
+    except KeyboardInterrupt:
+        kept = f"; {partial.judged} of {len(tasks)} verdicts are in {partial.json_file}" if partial.judged else ""
+        raise GraderError(f"interrupted{kept}") from None
+    partial.remove()
     _print(class_table, verdicts)
     if absent:
-        typer.echo(f"\nnothing handed in: {len(absent)} of {len(absent) + len(handed_in)} in {submitted}")
-    for file in write_results(results, policy.name, verdicts):
-        typer.echo(f"wrote {file}")
+        typer.echo(clean(f"\nnothing handed in: {len(absent)} of {len(absent) + len(handed_in)} in {submitted}"))
+    for file in files:
+        typer.echo(clean(f"wrote {file}"))
     _exit_for_not_judged(verdicts)
 
 

@@ -1,18 +1,24 @@
 """A class's verdicts as files: results/NN.json (everything) and results/NN.csv (points). Trusted process.
 
 In: verdicts. Out: two files, each written beside its place and swapped in whole, so that a run that is killed
-leaves the files of the run before. A score that waits to be judged is blank, never 0.
+leaves the files of the run before. What it had judged is in results/NN.partial.json and .csv, which a run keeps
+up to date and removes at its end. A score that waits to be judged is blank, never 0.
 """
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import os
 import tempfile
+import time
 from collections.abc import Sequence
 from pathlib import Path
+from types import TracebackType
+from typing import Self
 
+from grader.errors import UsageError
 from grader.records import PARTS, Verdict
 from grader.reports.json import from_json, to_json
 from grader.reports.text import one_line
@@ -20,6 +26,69 @@ from grader.reports.text import one_line
 # A spreadsheet runs a cell that begins with one of these as a formula (OWASP, "CSV Injection").
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")
 MAX_CELL = 500
+# Of the time of a run, what keeping its partial results up to date may take: they are written whole each time.
+SHARE_FOR_PARTIAL = 0.05
+
+
+class PartialResults:
+    """The results of a run under way, as a context: what is judged is on disk at once, or a little later.
+
+    ``waiting`` is a verdict for each submission that says that it was not judged: all that the files have until
+    the submission's own comes. They stay if the run is ended, by an exception or by SIGKILL, and are removed by
+    ``remove``. Entering raises UsageError if the folder cannot take results, before anything has been judged.
+    """
+
+    def __init__(self, folder: Path, assignment: str, waiting: Sequence[Verdict]) -> None:
+        self.folder, self.assignment = folder, assignment
+        self.judged = 0
+        self._verdicts = {verdict.student: verdict for verdict in waiting}
+        self._next_write = 0.0
+
+    @property
+    def json_file(self) -> Path:
+        """Where everything is."""
+        return self.folder / f"{self.assignment}.partial.json"
+
+    def __enter__(self) -> Self:
+        for name in (self.assignment, self.json_file.stem):
+            for file in (self.folder / f"{name}.json", self.folder / f"{name}.csv"):
+                if file.is_dir():
+                    raise UsageError(f"expected a place for a file of results at {file}, found a folder")
+        if self.folder.exists() and not self.folder.is_dir():
+            raise UsageError(f"expected a folder for results at {self.folder}, found a file")
+        try:
+            self._write()
+        except OSError as error:
+            raise UsageError(f"no results can be written to {self.folder}: {error.strerror or error}") from error
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is not None and self.judged:
+            self._write()
+        elif error is not None:
+            self.remove()
+
+    def add(self, verdict: Verdict) -> None:
+        """One more submission is judged."""
+        self.judged += 1
+        self._verdicts[verdict.student] = verdict
+        if time.monotonic() >= self._next_write:
+            # A disk that fills up must not end a run that may well be the instructor's night.
+            with contextlib.suppress(OSError):
+                self._write()
+
+    def remove(self) -> None:
+        """Remove the files. Raises OSError."""
+        for file in (self.json_file, self.json_file.with_suffix(".csv")):
+            file.unlink(missing_ok=True)
+
+    def _write(self) -> None:
+        began = time.monotonic()
+        write_results(self.folder, self.json_file.stem, tuple(self._verdicts.values()))
+        ended = time.monotonic()
+        self._next_write = ended + (ended - began) / SHARE_FOR_PARTIAL
 
 
 def write_results(folder: Path, assignment: str, verdicts: Sequence[Verdict]) -> tuple[Path, Path]:

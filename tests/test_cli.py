@@ -174,6 +174,35 @@ def test_grading_a_class_writes_table_and_files_and_goes_on_after_anything(root:
     assert "link" in rows["flo"]["why"]
     verdicts = json.loads((root / "results/01.json").read_text())["verdicts"]
     assert [v["student"] for v in verdicts] == ["=eve", "ada", "bob", "cy", "flo", "gil"]
+    assert sorted(file.name for file in (root / "results").iterdir()) == ["01.csv", "01.json"]
+
+
+@pytest.mark.parametrize("place", ["course.yml", "course.yml/below", "01"])
+def test_unusable_results_are_noticed_before_anything_is_judged(root: Path, place: str) -> None:
+    (root / "01/01.csv").mkdir(parents=True)
+    (root / "submitted/ada/01").mkdir(parents=True)
+    (root / "submitted/ada/01/kernels.py").write_text(f"open({str(root / 'judged')!r}, 'w')\n")
+    done = grader("grade", "01", "--results", place, cwd=root)
+    assert_one_sentence(done, place)
+    assert not (root / "judged").exists()
+    assert grader("grade", "01", "--workers", "1", cwd=root).returncode == 0
+    assert (root / "judged").exists()  # else the first half proves nothing
+
+
+def test_a_name_that_is_no_utf_8_costs_nobody_the_results(root: Path) -> None:
+    name = os.fsdecode(b"m\xfcller")
+    tiny.write_kernels(root / "submitted/ada/01")
+    try:
+        tiny.write_kernels(root / "submitted" / name / "01")
+    except OSError:
+        pytest.skip("this file system takes UTF-8 names only")
+    (root / "submitted" / name / "01/kernels.py").unlink()
+    done = grader("grade", "01", "--workers", "1", "--results", f"of {name}", cwd=root)
+    assert done.returncode == 0, done
+    assert r"m\udcfcller" in done.stdout
+    verdicts = json.loads((root / f"of {name}/01.json").read_text("utf-8"))["verdicts"]
+    assert [v["student"] for v in verdicts] == ["ada", r"m\udcfcller"]
+    assert r"m\udcfcller," in (root / f"of {name}/01.csv").read_text("utf-8")
 
 
 def test_a_release_says_what_it_kept(root: Path) -> None:
