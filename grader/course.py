@@ -13,6 +13,7 @@ from typing import Annotated, Literal
 
 import yaml
 from pydantic import (
+    AfterValidator,
     AwareDatetime,
     BaseModel,
     BeforeValidator,
@@ -45,6 +46,15 @@ def _quantity(units: Mapping[str, float], default: str, example: str) -> BeforeV
     return BeforeValidator(read)
 
 
+def _at_least(bound: float, shown: str) -> AfterValidator:
+    def read(value: float) -> float:
+        if value < bound:
+            raise ValueError(f"at least {shown}")
+        return value
+
+    return AfterValidator(read)
+
+
 def _points(value: object) -> object:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError("a number of points, 0 or more")  # noqa: TRY004 pydantic reports ValueErrors only
@@ -56,7 +66,9 @@ def _points(value: object) -> object:
 
 
 Seconds = Annotated[float, _quantity(_SECONDS, "s", "20 s"), Field(gt=0, le=30 * 86400)]
-Bytes = Annotated[int, _quantity(_BYTES, "B", "4 GiB"), Field(ge=1 << 20)]
+# Below these no submission passes: a process counts whole seconds, and Numba alone needs tens of MiB to compile.
+CheckSeconds = Annotated[float, _quantity(_SECONDS, "s", "20 s"), Field(le=30 * 86400), _at_least(1, "1 s")]
+CheckBytes = Annotated[int, _quantity(_BYTES, "B", "4 GiB"), Field(le=1 << 62), _at_least(64 << 20, "64 MiB")]
 Points = Annotated[float, BeforeValidator(_points)]
 Percent = Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)]
 Name = Annotated[str, Field(min_length=1, max_length=200)]
@@ -106,8 +118,8 @@ class CheckLimits(Policy):
     checks are not started. A submission that never runs out of time is never cut short.
     """
 
-    check: Seconds
-    memory: Bytes
+    check: CheckSeconds
+    memory: CheckBytes
     timeouts: Seconds
 
 

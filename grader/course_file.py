@@ -20,6 +20,9 @@ from pydantic.fields import FieldInfo
 from grader.errors import CourseError
 
 MAX_BYTES = 1 << 20
+# A course.yml needs six.
+MAX_DEPTH = 40
+MAX_SHOWN = 200
 Keys = tuple[str | int, ...]
 
 
@@ -54,6 +57,8 @@ def read_yaml(path: Path) -> tuple[Any, Lines]:
         text = path.read_text(encoding="utf-8")
         loader = _Loader(text)
         node = loader.get_single_node()
+    except RecursionError:
+        raise CourseError(f"{path}: expected at most {MAX_DEPTH} sections inside each other, found far more") from None
     except OSError as error:
         raise CourseError(f"{path}: expected a readable file, found: {error.strerror}") from None
     except UnicodeDecodeError as error:
@@ -83,6 +88,10 @@ class _Reader:
         self.lines.by_path.setdefault(where, line)
         if id(node) in above:
             raise CourseError(f"{self.path}:{line}: expected plain values, found an alias to a section around it")
+        if len(above) >= MAX_DEPTH:
+            raise CourseError(
+                f"{self.path}:{line}: expected at most {MAX_DEPTH} sections inside each other, found more"
+            )
         above |= {id(node)}
         if isinstance(node, yaml.MappingNode):
             return self._mapping(node, where, above)
@@ -156,6 +165,7 @@ def explain(error: ValidationError, path: Path, lines: Lines, model: type[BaseMo
     expected = _EXPECTED.get(first["type"], first["msg"]).format(**context)
     found = first["input"]
     shown = "a section" if isinstance(found, dict) else "nothing" if found is None else repr(found)
+    shown = shown if len(shown) <= MAX_SHOWN else f"{shown[:MAX_SHOWN]}…"
     return f"{line}: {name}: expected {expected}, found {shown}"
 
 

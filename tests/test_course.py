@@ -18,7 +18,7 @@ assignments:
   "02":
     title: Reduction
     parts: {correctness: 100}
-    limits: {check: 500 ms, memory: 512 MiB, timeouts: 2 min}
+    limits: {check: 1500 ms, memory: 512 MiB, timeouts: 2 min}
   "03":
     title: Tiled matmul
     due: 2027-03-01T23:59:00+01:00
@@ -39,7 +39,7 @@ def test_units_dates_and_points_are_read(tmp_path: Path) -> None:
     course = load_course(course_file(tmp_path))
     assignment = course.assignment("03")
     assert assignment.limits.memory == 4 * 2**30
-    assert course.assignment("02").limits.check == 0.5
+    assert course.assignment("02").limits.check == 1.5
     assert course.assignment("02").limits.timeouts == 120
     assert course.grading.late.grace == 3600
     assert assignment.due is not None
@@ -83,7 +83,17 @@ def test_policy_cannot_be_changed(tmp_path: Path) -> None:
         ("correctness: 40", "correctness: 0.001", "expected points with at most two decimals"),
         ("correctness: 100", "correctness: 0", ":4: assignments.02: expected parts with more than 0 points in total"),
         ("check: 20 s", "check: 20 parsecs", ":12: assignments.03.limits.check: expected a number with a unit (ms, s,"),
-        ("check: 20 s", "check: 0 s", ":12: assignments.03.limits.check: expected more than 0, found '0 s'"),
+        ("check: 20 s", "check: 0 s", ":12: assignments.03.limits.check: expected at least 1 s, found '0 s'"),
+        ("check: 20 s", "check: 1 ms", ":12: assignments.03.limits.check: expected at least 1 s, found '1 ms'"),
+        ("check: 20 s", "check: 0.999", ":12: assignments.03.limits.check: expected at least 1 s, found 0.999"),
+        ("check: 20 s", "check: -1", ":12: assignments.03.limits.check: expected "),
+        ("check: 20 s", "check: .nan", ":12: assignments.03.limits.check: expected "),
+        ("check: 20 s", "check: 31 d", ":12: assignments.03.limits.check: expected at most "),
+        ("timeouts: 40 s", "timeouts: 0 s", ":12: assignments.03.limits.timeouts: expected more than 0, found '0 s'"),
+        ("memory: 4 GiB", "memory: 63 MiB", ":12: assignments.03.limits.memory: expected at least 64 MiB, found '63 M"),
+        ("memory: 4 GiB", "memory: 4", ":12: assignments.03.limits.memory: expected at least 64 MiB, found 4"),
+        ("memory: 4 GiB", f"memory: {'9' * 5000} GiB", "assignments.03.limits.memory: expected "),
+        ("memory: 4 GiB", f"memory: {'9' * 30} GiB", "assignments.03.limits.memory: expected "),
         ("memory: 4 GiB", "memory: 4 Gb", "memory: expected a number with a unit (B, kB, MB, GB, KiB, MiB, GiB)"),
         ("+01:00", "", ":10: assignments.03.due: expected a date with its time zone, say 2027-"),
         ("due: 2027", "due: soon 2027", "due: expected a date with its time zone, say 2027-"),
@@ -106,6 +116,24 @@ def test_a_mistake_is_one_sentence_with_line_expected_and_found(tmp_path: Path, 
     assert str(caught.value).startswith(str(path))
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("depth", [41, 150, 400, 3000, 100_000])
+@pytest.mark.parametrize("nested", ["[", "{a: ", "[{a: ", "- ", "? ", "a:\n"])
+def test_whatever_is_nested_too_deep_is_a_mistake_in_the_file(tmp_path: Path, depth: int, nested: str) -> None:
+    value = nested * depth
+    if nested == "a:\n":
+        value = "\n" + "".join(f"{' ' * (7 + n)}a:\n" for n in range(min(depth, 1000)))
+    elif nested in ("- ", "? "):
+        value = f"\n      {value}"
+    else:
+        closing = "".join({"[": "]", "{": "}"}.get(c, "") for c in reversed(nested))
+        value = f"{value}1{closing * depth}"
+    path = course_file(tmp_path, "title: Reduction", f"title: {value}")
+    with pytest.raises(CourseError) as caught:
+        load_course(path)
+    assert str(caught.value).startswith(str(path))
+    assert len(str(caught.value)) < len(str(path)) + 300
 
 
 @pytest.mark.parametrize(
