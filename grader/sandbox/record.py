@@ -35,8 +35,6 @@ from grader.sandbox.launch import WarmChild
 from grader.sandbox.limits import Limits
 from grader.sandbox.protocol import BROKEN_EXIT, Message
 
-# A job that stalled and was kept from running for this share of its time stalled through the machine.
-STARVED_SHARE = 0.25
 _FIELD = Annotated[str, Field(max_length=MAX_FIELD)]
 # A line of a Python traceback that leads through this package.
 _OUR_TRACEBACK = re.compile(r'^\s*File ".*[/\\]grader[/\\].*", line \d+', re.MULTILINE)
@@ -61,8 +59,8 @@ def record(
     """
     answer = child.call(request_for(source, calls, gpu), limits)
     if isinstance(answer, Death):
-        if answer.kind == "stalled" and answer.starved_seconds > STARVED_SHARE * answer.wall_seconds:
-            raise ChildFault(f"the machine was too busy to run kernels.py: {answer.detail}")
+        if answer.kind == "starved":
+            raise ChildFault(f"the machine was too busy to run kernels.py ({answer})")
         return failure_of(answer, limits)
     header = answer.message.header
     if set(header) == {"problem"}:
@@ -81,6 +79,8 @@ def record(
         wrong = _disagreement(plan, call)
         if wrong:
             return _malformed(wrong)
+        if not any(isinstance(operation, Launch) for operation in plan.operations):
+            return _no_launch(plan.entry)
         checked.append(plan)
     return tuple(checked)
 
@@ -165,6 +165,16 @@ def _changed_python(error: str) -> Failure:
         _printable(error.rstrip(": "))[:MAX_FIELD],
         advice="Remove what replaces, clears or deletes things that kernels.py has not defined itself. "
         "If there is nothing of that kind, show your kernels.py to your instructor.",
+    )
+
+
+def _no_launch(entry: str) -> Failure:
+    """The recorder says so itself, and better; this is for an answer that somebody else has written."""
+    return Failure(
+        "no-launch",
+        f"{entry} launched no kernel.",
+        "at least one kernel that writes the output",
+        advice="Call a kernel with its grid and block, as in kernel[blocks, threads](…).",
     )
 
 

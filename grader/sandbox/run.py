@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from grader import errors
 from grader.gpu_models import GpuModel
@@ -26,9 +26,6 @@ from grader.sandbox.protocol import Message
 
 # The runner stops a kernel itself, and says at which line, before the limit on its process does.
 SHARE_FOR_KERNELS = 0.85
-_FAILURE = TypeAdapter(Failure)
-_FINDINGS = TypeAdapter(tuple[Finding, ...])
-_LAUNCHES = TypeAdapter(tuple[LaunchRecord, ...])
 _FAULTS: dict[str, type[errors.Fault]] = {
     name: kind for name, kind in vars(errors).items() if isinstance(kind, type) and issubclass(kind, errors.Fault)
 }
@@ -69,50 +66,94 @@ def run(
     reply = child.call(Message(header, arrays), allowed)
     if isinstance(reply, Death):
         return [Outcome({}, problem=_of_death(reply, device, limits))]
-    answer = reply.message
-    if "fault" in answer.header:
-        raise _FAULTS.get(answer.header["fault"], errors.Fault)(str(answer.header.get("message", "")))
-    try:
-        if "problem" in answer.header:
-            return [Outcome({}, problem=_FAILURE.validate_python(answer.header["problem"]))]
-        return [_outcome(answer, number, inputs) for number in range(len(fills))]
-    except (ValidationError, KeyError, TypeError, ValueError) as error:
-        raise errors.ChildFault(f"the runner's answer is not of the agreed form: {error}") from error
+    answer = _checked(reply.message.header)
+    if answer.problem is not None:
+        return [Outcome({}, problem=answer.problem)]
+    if answer.runs is None or len(answer.runs) != len(fills):
+        raise errors.ChildFault(f"the runner's answer is not of the agreed form: expected {len(fills)} runs")
+    return [
+        Outcome(_outputs(reply.message, number, inputs), of_run.findings, of_run.launches, of_run.changed_inputs)
+        for number, of_run in enumerate(answer.runs)
+    ]
 
 
 def describe_gpu(child: WarmChild, limits: Limits) -> dict[str, Any] | None:
     """What the runner says of the machine's GPU; None where there is none. Raises errors.Fault."""
     reply = child.call(Message({"do": "describe"}), limits)
     if isinstance(reply, Death):
-        raise errors.DeviceFault(f"asking for the GPU ended the runner ({reply.kind}: {reply.detail})")
-    if "fault" in reply.message.header:
-        raise errors.DeviceFault(str(reply.message.header.get("message", "")))
-    gpu: dict[str, Any] | None = reply.message.header["gpu"]
-    return gpu
+        raise errors.DeviceFault(f"asking for the GPU ended the runner ({reply})")
+    try:
+        answer = _checked(reply.message.header)
+    except errors.ChildFault:
+        raise
+    except errors.Fault as fault:
+        raise errors.DeviceFault(str(fault)) from fault
+    if "gpu" not in answer.model_fields_set:
+        raise errors.ChildFault("the runner's answer is not of the agreed form: it says nothing of a GPU")
+    return None if answer.gpu is None else answer.gpu.model_dump()
 
 
-def _outcome(answer: Message, number: int, inputs: Inputs) -> Outcome:
-    """The outcome of one run. Raises KeyError, TypeError, ValueError, ValidationError for another form."""
-    of_run = answer.header["runs"][number]
-    return Outcome(
-        _outputs(answer, number, inputs),
-        _FINDINGS.validate_python(of_run["findings"]),
-        _LAUNCHES.validate_python(of_run["launches"]),
-        tuple(str(name) for name in of_run["changed_inputs"]),
-    )
+class _Gpu(BaseModel):
+    """What is known of a GPU: its name, and whatever else its driver says."""
+
+    model_config = ConfigDict(extra="allow")
+    name: str
+
+
+class _Run(BaseModel):
+    """One run of a plan."""
+
+    model_config = ConfigDict(extra="forbid")
+    findings: tuple[Finding, ...]
+    launches: tuple[LaunchRecord, ...]
+    changed_inputs: tuple[str, ...]
+
+
+class _Answer(BaseModel):
+    """The header of every answer of the runner: one thing that it has to say."""
+
+    model_config = ConfigDict(extra="forbid")
+    runs: tuple[_Run, ...] | None = None
+    problem: Failure | None = None
+    gpu: _Gpu | None = None
+    fault: str | None = None
+    message: str = ""
+
+    @model_validator(mode="after")
+    def _says_one_thing(self) -> _Answer:
+        if len(self.model_fields_set - {"message"}) != 1:
+            raise ValueError(f"it has {', '.join(sorted(self.model_fields_set)) or 'nothing'}")
+        return self
+
+
+def _checked(header: Any) -> _Answer:
+    """The answer's header. Raises the fault that it reports, and ChildFault for another form."""
+    try:
+        answer = _Answer.model_validate(header)
+    except ValidationError as error:
+        raise errors.ChildFault(f"the runner's answer is not of the agreed form: {error}") from error
+    if answer.fault is not None:
+        raise _FAULTS.get(answer.fault, errors.Fault)(answer.message)
+    return answer
 
 
 def _outputs(answer: Message, number: int, inputs: Inputs) -> dict[str, npt.NDArray[Any]]:
+    """The outputs of one run. Raises ChildFault where they are not of the announced dtype and shape."""
     outputs = {}
     for name, wanted in inputs.items():
         if isinstance(wanted, Output):
-            contents = answer.arrays[f"output:{number}:{name}"]
-            outputs[name] = contents.reshape(-1).view(wanted.dtype).reshape(wanted.shape)
+            try:
+                contents = answer.arrays[f"output:{number}:{name}"]
+                outputs[name] = contents.reshape(-1).view(wanted.dtype).reshape(wanted.shape)
+            except (KeyError, TypeError, ValueError) as error:
+                raise errors.ChildFault(f"the runner's answer has no output {name!r} as announced: {error}") from error
     return outputs
 
 
 def _of_death(death: Death, device: str, limits: Limits) -> Failure:
     """Whose fault a runner's end is: it ran no student's Python. Raises ChildFault where no kernel explains it."""
+    if death.kind == "starved":
+        raise errors.ChildFault(f"the machine was too busy to run the kernels: {death.detail}")
     # A process that waits for a GPU computes nothing: there "stalled" is a kernel that does not end.
     if death.kind == "time-out" or (death.kind == "stalled" and device == "cuda"):
         return Failure(
@@ -131,4 +172,4 @@ def _of_death(death: Death, device: str, limits: Limits) -> Failure:
         )
     if death.kind == "signal" and device == "cuda" and str(signal.SIGSEGV.name) in death.detail:
         return Failure("crash", "The kernel crashed the process that ran it.", found=death.detail)
-    raise errors.ChildFault(f"the runner ended before it answered ({death.kind}: {death.detail})")
+    raise errors.ChildFault(f"the runner ended before it answered ({death})")
