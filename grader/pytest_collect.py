@@ -91,7 +91,6 @@ def _marks(of: object) -> list[Any]:
 
 def _prepare(check: pytest.Function, parts: Iterable[str], session: CheckSession) -> None:
     from grader.pytest_outcome import part_of
-    from grader.pytest_session import BACKSTOP_JOBS
 
     part, _ = part_of(check)
     if part not in parts:
@@ -99,5 +98,4 @@ def _prepare(check: pytest.Function, parts: Iterable[str], session: CheckSession
     # A warning inside problem.py is no failure of a submission, whatever the surrounding project says.
     check.add_marker(pytest.mark.filterwarnings("default"), append=False)
     if check.config.pluginmanager.hasplugin("timeout"):
-        limits = session.limits(session.folder(check.path.parent))
-        check.add_marker(pytest.mark.timeout(limits.wall_seconds * BACKSTOP_JOBS))
+        check.add_marker(pytest.mark.timeout(session.backstop_seconds(session.folder(check.path.parent))))

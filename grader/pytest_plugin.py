@@ -7,6 +7,7 @@ other people's projects it adds a marker and no option, since ``--device`` and `
 
 from __future__ import annotations
 
+import os
 import secrets
 from collections.abc import Generator
 from pathlib import Path
@@ -48,10 +49,21 @@ def pytest_configure(config: pytest.Config) -> None:
     if getattr(config.option, "warpgrade_seed", 0) is None:
         config.option.warpgrade_seed = secrets.randbits(63)
     if hasattr(config.option, "warpgrade_device"):
+        _refuse_unusable(config.getoption("warpgrade_verdict", None), config)
         config.pluginmanager.register(Results(config), "warpgrade-results")
         shown = getattr(config.option, "reportchars", "s")  # absent where pytest runs without its terminal
         if "s" not in shown and any(check_folders(config)):
             config.option.reportchars = shown + "s"  # "not measured: no GPU" must not go unseen
+
+
+def _refuse_unusable(verdict_file: str | None, config: pytest.Config) -> None:
+    """Notice before anything is judged that the verdicts cannot be written."""
+    if verdict_file is None:
+        return
+    path = config.invocation_params.dir / verdict_file
+    place = path if path.exists() else path.parent
+    if path.is_dir() or not (path.exists() or place.is_dir()) or not os.access(place, os.W_OK):
+        raise pytest.UsageError(f"--verdict: expected a place for a file, found {path}, which cannot be written")
 
 
 @pytest.fixture(name="submission")

@@ -17,6 +17,7 @@ from grader.assignment_folder import AssignmentFolder, open_folder
 from grader.errors import Fault
 from grader.judge import Candidate, Children, Settings
 from grader.records import CheckResult, Failure, Verdict
+from grader.sandbox.launch import START_SECONDS
 from grader.sandbox.limits import WALL_PER_CPU_SECOND, Limits
 from grader.submission import Submission, read_submission
 
@@ -69,6 +70,10 @@ class CheckSession:
             wall_seconds=policy.check * WALL_PER_CPU_SECOND,
             memory_bytes=policy.memory,
         )
+
+    def backstop_seconds(self, folder: AssignmentFolder) -> float:
+        """When pytest gives up a check: later than all that the check may use, the start of both children included."""
+        return self.limits(folder).wall_seconds * BACKSTOP_JOBS + 2 * START_SECONDS
 
     def candidate(self, path: Path) -> Candidate:
         """The ``submission`` of one check in ``path``."""

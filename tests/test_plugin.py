@@ -14,6 +14,7 @@ import grader.pytest_session
 from grader.errors import AuthoringError, Fault
 from grader.judging import judge_submission
 from grader.records import State
+from grader.sandbox.launch import START_SECONDS
 
 pytest_plugins = "pytester"
 
@@ -342,3 +343,25 @@ def test_the_plugin_needs_no_heavy_module_until_a_check_is_collected() -> None:
     code = "import sys, grader.pytest_plugin; print('grader.judge' in sys.modules, 'numba' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "False"]
+
+
+@pytest.mark.parametrize("file", ["solutions", "nowhere/v.json", "course.yml/v.json", "/proc/x/v.json"])
+def test_an_unusable_verdict_file_is_noticed_before_anything_is_judged(
+    pytester: pytest.Pytester, course: Path, file: str
+) -> None:
+    result = pytester.runpytest("solutions/01", f"--verdict={file}")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: --verdict: expected a place for a file, found *, which cannot be written"])
+
+
+def test_no_limit_of_course_yml_makes_the_backstop_shorter_than_the_start_of_the_children(
+    pytester: pytest.Pytester, course: Path
+) -> None:
+    (course / "course.yml").write_text(tiny.COURSE.replace("check: 5 s", "check: 1 s"))
+    (course / "conftest.py").write_text(
+        "def pytest_collection_modifyitems(items):\n"
+        "    print('backstop', min(item.get_closest_marker('timeout').args[0] for item in items))\n"
+    )
+    result = pytester.runpytest("solutions/01", "-s")
+    (line,) = [line for line in result.outlines if line.startswith("backstop")]
+    assert float(line.split()[-1]) > 2 * START_SECONDS + 10 * 3
