@@ -6,6 +6,7 @@ What threads of a warp or a block do together is in ``collective_calls``.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -85,7 +86,8 @@ def _array(body: Body, target: Any, expr: Any, signature: Any, space: str) -> No
 
         def dynamic(m: Machine, r: Registers) -> None:
             count = m.dynamic_shared_bytes // dtype.itemsize
-            r[register] = ArrayRef.contiguous("shared", name, dtype, m.static_shared_bytes, (count,))
+            array = ArrayRef.contiguous("shared", name, dtype, m.static_shared_bytes, (count,))
+            r[register] = replace(array, root=m.static_shared_bytes)
 
         body.add(dynamic, (), (register,))
         return
@@ -98,7 +100,7 @@ def _array(body: Body, target: Any, expr: Any, signature: Any, space: str) -> No
         else:
             known[key] = (program.local_bytes, nbytes)
             program.local_bytes += nbytes
-    array = ArrayRef.contiguous(space, name, dtype, known[key][0], shape)
+    array = replace(ArrayRef.contiguous(space, name, dtype, known[key][0], shape), root=known[key][0])
     body.add(lambda m, r: r.__setitem__(register, array), (), (register,))
 
 

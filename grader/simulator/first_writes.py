@@ -72,13 +72,13 @@ class FirstWrites:
         if not bad.any():
             self._note_complete(array)
             return
-        thread = int(self._per_lane(self._machine.per_lane("gthread"), inside)[bad][0])
+        block, thread = (int(self._per_lane(self._machine.per_lane(c), inside)[bad][0]) for c in ("slot", "thread"))
         advice = (
             f"{array.name} holds garbage at the start: write it before you read it."
             if array.space == "global"
             else f"What is read of {array.name} must have been written before, in this block and this launch."
         )
-        who = self._machine.wave.name_of(thread)
+        who = self._machine.wave.name_of(self._machine.wave.first + block, thread)
         self._machine.findings.add(
             "uninitialised-read",
             Severity.ERROR,

@@ -94,7 +94,7 @@ class ArrayRef:
     address: Lanes
     shape: tuple[Lanes, ...]
     strides: tuple[Lanes, ...]
-    root: int = -1  # in global memory: where the buffer starts that it is a view of; -1 for captured arrays
+    root: int = -1  # where the buffer or array starts that it is a view of; -1 where that is not known
 
     @classmethod
     def contiguous(
@@ -178,12 +178,14 @@ def merge(old: Any, new: Any, lanes: npt.NDArray[np.intp], total: int) -> Any:
     if isinstance(new, ArrayRef):
         if not isinstance(old, ArrayRef):
             old = new.with_parts(tuple(0 for _ in new.parts()))
-        if (old.space, old.root, old.dtype) != (new.space, new.root, new.dtype):
+        same_root = old.root == new.root
+        if (old.space, old.dtype) != (new.space, new.dtype) or (new.space == "global" and not same_root):
             raise NotSimulated(
                 f"the simulator does not know a variable that is {old.name} for some threads and {new.name} for others"
             )
         parts = tuple(merge(o, n, lanes, total) for o, n in zip(old.parts(), new.parts(), strict=True))
-        return new.with_parts(parts)
+        merged = new.with_parts(parts)
+        return merged if same_root else replace(merged, root=-1)
     if isinstance(new, RangeIterator):
         if not isinstance(old, RangeIterator):
             return RangeIterator(

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-WARP = 32
+WARP_SHIFT = 5  # 32 threads to a warp
 NOBODY = -1
 # More than one reader in one barrier interval: several lanes of warp w are -2 - 2w, several warps of block b are
 # -3 - 2b (warps and blocks numbered through the launch), several blocks are MANY.
@@ -21,33 +21,40 @@ MANY = np.iinfo(np.int64).min
 Threads = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True)
 class Numbering:
-    """How threads of a launch are numbered: block by block, warp by warp, ``threads`` to a block."""
+    """How the threads of a launch are numbered here: a power of two to a block, so that blocks and warps are shifts."""
 
-    threads: int
+    def __init__(self, threads_per_block: int) -> None:
+        self.shift = max((threads_per_block - 1).bit_length(), WARP_SHIFT)
+        self._warp_to_block = self.shift - WARP_SHIFT
+
+    def number(self, block: Any, thread: Any) -> Threads:
+        """The number of a thread, from its block's and its own linear index."""
+        return np.asarray((np.asarray(block, np.int64) << self.shift) + thread)
+
+    def name(self, number: int) -> tuple[int, int]:
+        """A thread's block and its index there."""
+        return number >> self.shift, number & ((1 << self.shift) - 1)
 
     def block(self, thread: Threads) -> Threads:
         """The block of each thread."""
-        return thread // self.threads
+        return thread >> self.shift
 
     def warp(self, thread: Threads) -> Threads:
         """The warp of each thread, through the launch."""
-        per_block = -(-self.threads // WARP)
-        return thread // self.threads * per_block + thread % self.threads // WARP
+        return thread >> WARP_SHIFT
 
     def block_of_mark(self, mark: Threads) -> Threads:
         """The block that a mark is about; NOBODY for MANY and NOBODY."""
-        per_block = -(-self.threads // WARP)
         code = -2 - mark
-        several = np.where(code % 2 == 0, code // 2 // per_block, code // 2)
+        several = np.where(code & 1, code >> 1, code >> (1 + self._warp_to_block))
         return np.where(mark >= 0, self.block(mark), np.where((mark == MANY) | (mark == NOBODY), NOBODY, several))
 
     def warp_of_mark(self, mark: Threads) -> Threads:
         """The warp that a mark is about; NOBODY where it is not about one warp alone."""
         code = -2 - mark
-        one_warp = (mark < NOBODY) & (mark != MANY) & (code % 2 == 0)
-        return np.where(mark >= 0, self.warp(mark), np.where(one_warp, code // 2, NOBODY))
+        one_warp = (mark < NOBODY) & (mark != MANY) & ((code & 1) == 0)
+        return np.where(mark >= 0, self.warp(mark), np.where(one_warp, code >> 1, NOBODY))
 
 
 Order = Callable[[Threads, Threads, Any], npt.NDArray[np.bool_]]
@@ -104,15 +111,22 @@ BYTES_PER_GRANULE = 2 * (8 + 4 + 4 + 2 + 1 + 4)
 
 
 @dataclass
+class Region:
+    """One array's part of a shadow: reads that have not been marked, and whether somebody wrote since."""
+
+    unmarked_reads: list[Touch] = field(default_factory=list)
+    unmarked: int = 0  # accesses in unmarked_reads
+    written: bool = False
+
+
+@dataclass
 class Shadow:
     """The marks of one stretch of memory. Reads are only marked once somebody writes: most are never asked for."""
 
     granule: int
     writes: Mark
     reads: Mark
-    unmarked_reads: list[Touch] = field(default_factory=list)
-    unmarked: int = 0  # accesses in unmarked_reads
-    written: bool = False
+    regions: dict[int, Region] = field(default_factory=dict)
 
     @classmethod
     def of(cls, nbytes: int, granule: int) -> Shadow:
@@ -120,12 +134,19 @@ class Shadow:
         count = -(-nbytes // granule)
         return cls(granule, Mark.nobody(count), Mark.nobody(count))
 
-    def mark_reads(self, numbering: Numbering, published: Order) -> None:
+    def regions_of(self, root: int) -> list[Region]:
+        """The part of the array that starts at ``root``; all parts for an array that differs by thread (-1)."""
+        if root < 0:
+            return list(self.regions.values()) or [self.regions.setdefault(root, Region())]
+        return [self.regions.setdefault(root, Region())]
+
+    def mark_reads(self, regions: list[Region], numbering: Numbering, published: Order) -> None:
         """Mark the reads that were put off."""
-        for touch in self.unmarked_reads:
-            self.mark_read(touch, numbering, published)
-        self.unmarked_reads.clear()
-        self.unmarked = 0
+        for region in regions:
+            for touch in region.unmarked_reads:
+                self.mark_read(touch, numbering, published)
+            region.unmarked_reads.clear()
+            region.unmarked = 0
 
     def mark_read(self, touch: Touch, numbering: Numbering, published: Order) -> None:
         """Mark a read, without losing that others have read the place and nothing orders them before it.
@@ -166,6 +187,4 @@ class Shadow:
 
     def forget_reads(self) -> None:
         """Every thread that could still be raced with has passed a barrier."""
-        self.unmarked_reads.clear()
-        self.unmarked = 0
-        self.written = False
+        self.regions.clear()

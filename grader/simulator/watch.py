@@ -35,7 +35,7 @@ class Watch:
         self._machine = machine
         self._first_writes = FirstWrites(machine)
         self._number = Numbering(threads)
-        self._total = threads * blocks
+        self._total = blocks << self._number.shift
         self._watched = watched
         self._budget = SHADOW_BYTES
         self._shadows: dict[Any, Shadow | None] = {}
@@ -49,6 +49,7 @@ class Watch:
         # The same per thread, for threads of one block; made when a thread first fences.
         self._thread_times: npt.NDArray[np.int64] | None = None
         self._epoch: Any = np.int32(0)
+        self._threads: Threads | None = None
         self._warp_epoch: Any = np.int32(0)
 
     # ------------------------------------------------------------------ time
@@ -56,6 +57,7 @@ class Watch:
     def begin_wave(self) -> None:
         """New blocks run: their shared memory is new, and no barrier has been passed."""
         self._epoch, self._warp_epoch = np.int32(0), np.int32(0)
+        self._threads = None
         self._shadows.pop("shared", None)
         self._first_writes.begin_wave()
 
@@ -83,9 +85,20 @@ class Watch:
             self._warp_epoch = np.full(self._machine.wave.warps, self._warp_epoch, np.int32)
         self._warp_epoch[warps] += 1
 
+    def _active_threads(self) -> Threads:
+        """The numbers of the active threads."""
+        if self._threads is None:
+            wave = self._machine.wave
+            self._threads = self._number.number(wave.first + wave.every("slot"), wave.every("thread"))
+        lanes = self._machine.lanes
+        if self._threads.size != self._machine.wave.total:  # lanes have been left behind
+            self._threads = None
+            return self._active_threads()
+        return self._threads if lanes is None else self._threads[lanes]
+
     def fence(self) -> None:
         """The active lanes execute ``threadfence``."""
-        threads = self._machine.per_lane("gthread")
+        threads = self._active_threads()
         self._fenced[self._number.block(threads)] = self._time
         if self._thread_times is None:
             self._thread_times = np.full((3, self._total), -1, np.int64)
@@ -94,7 +107,7 @@ class Watch:
     def _publish_and_acquire(self) -> None:
         """The active lanes execute an atomic operation."""
         self._time += 1
-        threads = self._machine.per_lane("gthread")
+        threads = self._active_threads()
         blocks = self._number.block(threads)
         self._published[blocks] = self._fenced[blocks]
         self._acquired[blocks] = self._time
@@ -112,11 +125,12 @@ class Watch:
         if shadow is None:
             return
         touch = self._touch(shadow, array, elements, inside, place, atomic=False)
-        if not shadow.written:
-            shadow.unmarked_reads.append(touch)
-            shadow.unmarked += touch.granules.size
-            if shadow.unmarked > MAX_UNMARKED:
-                shadow.mark_reads(self._number, self._is_published)
+        regions = shadow.regions_of(array.root)
+        if not any(region.written for region in regions):
+            regions[0].unmarked_reads.append(touch)
+            regions[0].unmarked += touch.granules.size
+            if regions[0].unmarked > MAX_UNMARKED:
+                shadow.mark_reads(regions, self._number, self._is_published)
             return
         self._check(shadow.writes, touch, array, ("reads", "wrote"))
         shadow.mark_read(touch, self._number, self._is_published)
@@ -128,7 +142,8 @@ class Watch:
         if shadow is None:
             return
         touch = self._touch(shadow, array, elements, inside, place, atomic=False)
-        shadow.mark_reads(self._number, self._is_published)
+        regions = shadow.regions_of(array.root)
+        shadow.mark_reads(regions, self._number, self._is_published)
         lanes = touch.granules.size * shadow.granule // array.dtype.itemsize
         here = np.broadcast_to(elements, self._machine.active)
         here = here if inside is None else here[inside]
@@ -139,7 +154,8 @@ class Watch:
         self._check(shadow.reads, touch, array, ("writes", "read"))
         self._check(shadow.writes, touch, array, ("writes", "wrote"), same)
         shadow.writes.set(touch)
-        shadow.written = True
+        for region in regions:
+            region.written = True
         self._check_crowd(shadow, touch, array, values)
 
     def atomic(self, array: ArrayRef, elements: Any, inside: Any, place: Place) -> None:
@@ -151,11 +167,13 @@ class Watch:
         if shadow is None:
             return
         touch = self._touch(shadow, array, elements, inside, place, atomic=True)
-        shadow.mark_reads(self._number, self._is_published)
+        regions = shadow.regions_of(array.root)
+        shadow.mark_reads(regions, self._number, self._is_published)
         self._check(shadow.reads, touch, array, ("changes", "read"))
         self._check(shadow.writes, touch, array, ("changes", "wrote"))
         shadow.writes.set(touch)
-        shadow.written = True
+        for region in regions:
+            region.written = True
 
     # ------------------------------------------------------------------ shadows
 
@@ -189,7 +207,7 @@ class Watch:
         active = machine.active
         self._time += 1
         granules = np.broadcast_to(elements, active)
-        threads = np.broadcast_to(machine.per_lane("gthread"), active)
+        threads = self._active_threads()
         epoch, warp_epoch = self._epoch, self._warp_epoch
         if isinstance(epoch, np.ndarray):
             epoch = np.broadcast_to(epoch[machine.per_lane("slot")], active)
@@ -263,12 +281,12 @@ class Watch:
         Within a block that is asked of threads, between blocks of blocks. Which atomic is not asked: rather a race
         unseen than right code blamed.
         """
+        if self._thread_times is None:
+            return np.zeros(mine.shape, bool)  # nobody has fenced
         block, theirs = self._number.block(mine), self._number.block_of_mark(marks)
         published = np.where(theirs >= 0, self._published[np.maximum(theirs, 0)], np.iinfo(np.int64).max)
         ordered = np.asarray((time <= published) & (self._acquired[block] >= time))
         same_block = theirs == block
-        if self._thread_times is None:
-            return np.asarray(ordered & ~same_block)
         _, published, acquired = self._thread_times
         within = (marks >= 0) & (time <= published[np.maximum(marks, 0)]) & (acquired[mine] >= time)
         return np.asarray(np.where(same_block, within, ordered), bool)
@@ -307,14 +325,13 @@ class Watch:
     ) -> None:
         place, their_place = self._places[here], self._places[there]
         wave = self._machine.wave
-        whom = f"thread {wave.name_of(other)}" if other >= 0 else "other threads"
+        whom = f"thread {wave.name_of(*self._number.name(other))}" if other >= 0 else "other threads"
         where = "at the same line" if their_place.line == place.line else f"at line {their_place.line}"
         block, theirs = self._number.block(np.asarray([mine])), self._number.block_of_mark(np.asarray([other]))
         in_block = bool(block[0] == theirs[0])
-        what = (
-            f"Race on {array.name}: thread {wave.name_of(mine)} {verbs[0]} what {whom} {verbs[1]} {where}, and no "
-            + ("barrier is in between." if in_block else "order is certain: they are of different blocks.")
-        )
+        me = wave.name_of(*self._number.name(mine))
+        missing = "barrier is in between." if in_block else "order is certain: they are of different blocks."
+        what = f"Race on {array.name}: thread {me} {verbs[0]} what {whom} {verbs[1]} {where}, and no {missing}"
         advice = (
             "Put cuda.syncthreads() between the two accesses, where every thread of the block passes it."
             if in_block and here != there

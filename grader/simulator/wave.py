@@ -23,7 +23,7 @@ class Wave:
         self.grid = grid
         self.block = block
         self.blocks = blocks
-        self._first = first
+        self.first = first
         threads = block[0] * block[1] * block[2]
         self._threads = threads
         self.total = blocks * threads
@@ -58,7 +58,7 @@ class Wave:
                 "by": (self.grid[1], self.grid[0]),
                 "bz": (self.grid[2], self.grid[0] * self.grid[1]),
             }[name]
-            one = np.arange(self._first, self._first + self.blocks) // before % length
+            one = np.arange(self.first, self.first + self.blocks) // before % length
             if (one == one[0]).all():
                 return np.int32(one[0])
             return np.repeat(one.astype(np.int32), self._threads)
@@ -66,7 +66,7 @@ class Wave:
             return np.repeat(np.arange(self.blocks), self._threads) if self.blocks > 1 else np.int64(0)
         thread = np.arange(self._threads)
         if name == "gthread":
-            return np.arange(self._first * self._threads, (self._first + self.blocks) * self._threads)
+            return np.arange(self.first * self._threads, (self.first + self.blocks) * self._threads)
         if name == "thread":
             return np.tile(thread, self.blocks)
         if name == "lane":
@@ -120,9 +120,12 @@ class Wave:
         self._coordinates.clear()
         self._bases.clear()
 
-    def name_of(self, thread: int) -> str:
-        """A thread of the launch, by its ``gthread``, as a person says it."""
-        block, thread = divmod(thread, self._threads)
+    def every(self, name: str) -> npt.NDArray[Any]:
+        """A coordinate with one entry per lane."""
+        return np.broadcast_to(self.coordinate(name), self.total)
+
+    def name_of(self, block: int, thread: int) -> str:
+        """A thread of the launch, by the linear indices of its block and of itself there, as a person says it."""
         b = (block % self.grid[0], block // self.grid[0] % self.grid[1], block // (self.grid[0] * self.grid[1]))
         t = (thread % self.block[0], thread // self.block[0] % self.block[1], thread // (self.block[0] * self.block[1]))
         return f"{t} of block {b}"
