@@ -33,6 +33,8 @@ END_SECONDS = 20.0
 READY_BYTES = 4096
 # A job whose time ran out had "used most of" its CPU time from this share on; below it, it waited or slept.
 BUSY_SHARE = 0.5
+# A job whose time ran out and that other work kept from running for this share of it ran out through the machine.
+STARVED_SHARE = 0.25
 # What may still be in the pipes once the job's group is dead; a descendant that left the group cannot make
 # it more.
 DRAIN_BYTES = 4 << 20
@@ -258,8 +260,11 @@ class Exchange:
         if self._message is not None:
             return Reply(self._message, self._text(), cpu, self._finished - self._began)
         if self._over_time:
-            busy = cpu >= BUSY_SHARE * self._limits.cpu_seconds
             detail = f"{self._limits.wall_seconds:.3g} s had passed, {cpu:.2g} s of them computing"
+            starved = self._death("starved", detail, cpu)
+            if starved.starved_seconds > STARVED_SHARE * starved.wall_seconds:
+                return starved
+            busy = cpu >= BUSY_SHARE * self._limits.cpu_seconds
             return self._death("time-out" if busy else "stalled", detail, cpu)
         if self._broken:
             return self._death("protocol", self._broken, cpu)

@@ -105,26 +105,22 @@ class WarmChild:
 
     def _call(self, request: Message, limits: Limits) -> Reply | Death:
         control, home = self._running()
-        folder = Path(tempfile.mkdtemp(prefix="job-", dir=home))
-        pipes = [os.pipe() for _ in range(3)]
-        (request_r, request_w), (reply_r, reply_w), (print_r, print_w) = pipes
-        theirs, ours = (request_r, reply_w, print_w), (request_w, reply_r, print_r)
-        try:
-            for fd in ours:
-                os.set_blocking(fd, False)
-            order = {"limits": limits.as_json(), "folder": str(folder)}
-            try:
-                socket.send_fds(control, [json.dumps(order).encode() + b"\n"], theirs)
-            except OSError as error:
-                raise ZygoteLost(None, None) from error
-            finally:
-                for fd in theirs:
-                    os.close(fd)
+        with contextlib.ExitStack() as stack:
+            folder = Path(tempfile.mkdtemp(prefix="job-", dir=home))
+            stack.callback(_remove, folder)
+            with contextlib.ExitStack() as until_sent:
+                request_r, request_w = _pipe(reader=until_sent, writer=stack)
+                reply_r, reply_w = _pipe(reader=stack, writer=until_sent)
+                print_r, print_w = _pipe(reader=stack, writer=until_sent)
+                ours = (request_w, reply_r, print_r)
+                for fd in ours:
+                    os.set_blocking(fd, False)
+                order = {"limits": limits.as_json(), "folder": str(folder)}
+                try:
+                    socket.send_fds(control, [json.dumps(order).encode() + b"\n"], (request_r, reply_w, print_w))
+                except OSError as error:
+                    raise ZygoteLost(None, None) from error
             return Exchange(control, request, limits, ours).run()
-        finally:
-            for fd in ours:
-                os.close(fd)
-            _remove(folder)
 
     # ---------------------------------------------------------------- the child itself
 
@@ -182,6 +178,14 @@ class WarmChild:
         self._stderr.seek(0, os.SEEK_END)
         self._stderr.seek(max(0, self._stderr.tell() - TAIL_BYTES))
         return self._stderr.read().decode(errors="replace").strip() or f"exit status {status}"
+
+
+def _pipe(reader: contextlib.ExitStack, writer: contextlib.ExitStack) -> tuple[int, int]:
+    """A pipe whose ends are closed with these."""
+    ends = os.pipe()
+    for end, stack in zip(ends, (reader, writer), strict=True):
+        stack.callback(os.close, end)
+    return ends
 
 
 def child_environment(module: str, home: Path) -> dict[str, str]:

@@ -219,12 +219,36 @@ def _take_over(fds: list[int]) -> tuple[int, int]:
 
 
 def _starved_seconds(pid: int) -> float:
-    """How long a process was ready to run but had no core, as Linux counts it; 0 where the system does not say."""
+    """How long other work kept a job from running, as Linux counts it; 0 where the system does not say.
+
+    That is how long its main thread was ready to run but had no core, less what its own other threads and
+    processes computed meanwhile: a job cannot starve itself. A process is the job's if it is in its session or
+    descends from one that is; who left the session and lost its parent is not found.
+    """
     try:
-        _, waited_ns, _ = Path(f"/proc/{pid}/schedstat").read_text(encoding="ascii").split()
-        return int(waited_ns) / 1e9
+        ran_ns, waited_ns, _ = Path(f"/proc/{pid}/schedstat").read_text(encoding="ascii").split()
+        others = _cpu_seconds_of_job(pid) - int(ran_ns) / 1e9
+        return max(0.0, int(waited_ns) / 1e9 - max(0.0, others))
     except (OSError, ValueError):
         return 0.0
+
+
+def _cpu_seconds_of_job(leader: int) -> float:
+    """CPU time of all living processes of a job, and of those that they have reaped. Linux only."""
+    parents: dict[int, int] = {}
+    ticks: dict[int, int] = {}
+    job = {leader}
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdecimal():
+            with contextlib.suppress(OSError):  # it has ended since
+                # proc(5): the fields from the third on, state; the second may hold anything.
+                values = (folder / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+                pid, parents[pid], ticks[pid] = (int(folder.name), int(values[1]), sum(map(int, values[11:15])))
+                if int(values[3]) == leader:
+                    job.add(pid)
+    while found := {pid for pid, parent in parents.items() if parent in job} - job:
+        job |= found
+    return sum(ticks.get(pid, 0) for pid in job) / os.sysconf("SC_CLK_TCK")
 
 
 def _kill_group(pid: int) -> None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,7 +16,7 @@ import numpy as np
 import pytest
 
 from grader.errors import ChildFault
-from grader.sandbox import exchange
+from grader.sandbox import exchange, protocol
 from grader.sandbox.launch import Death, Reply, WarmChild
 from grader.sandbox.limits import Limits
 from grader.sandbox.protocol import Message
@@ -108,7 +111,7 @@ def test_a_flood_of_prints_does_not_block_the_verdict(run: Run, fd: int) -> None
 
 def test_an_endless_flood_ends_at_the_limit(run: Run) -> None:
     answer = death(run("import os\nwhile True: os.write(2, b'x' * 65536)", replace(SHORT, wall_seconds=2)))
-    assert answer.kind in ("time-out", "stalled")
+    assert answer.kind in ("time-out", "stalled", "starved")
     assert len(answer.printed) == LIMITS.printed_bytes
 
 
@@ -123,13 +126,75 @@ def test_a_loop_that_ignores_the_cpu_signal_is_a_time_out_all_the_same(run: Run)
     assert death(run(text, SHORT)).kind == "time-out"
 
 
-def test_a_busy_job_over_its_wall_time_is_a_time_out_and_an_idle_one_is_stalled(run: Run) -> None:
+def test_a_busy_job_over_its_wall_time_is_a_time_out_and_an_idle_one_is_stalled(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exchange, "STARVED_SHARE", 1.0)  # the machine may be busy with more than this
     limits = Limits(cpu_seconds=0.8, wall_seconds=0.9)
     idle = death(run("import time; time.sleep(60)", limits))
     assert idle.kind == "stalled"
     assert idle.starved_seconds < 0.5
     busy = death(run("while True: pass", replace(limits, cpu_seconds=0.2)))
     assert busy.kind == "time-out"
+
+
+@pytest.mark.parametrize("work", ["time.sleep(1)", "pass"])
+def test_over_its_wall_time_a_job_is_first_asked_whether_it_was_starved(
+    run: Run, monkeypatch: pytest.MonkeyPatch, work: str
+) -> None:
+    monkeypatch.setattr(exchange, "STARVED_SHARE", -1.0)
+    text = f"import time\nwhile True: {work}"
+    assert death(run(text, Limits(cpu_seconds=0.2, wall_seconds=0.9))).kind == "starved"
+
+
+COMPUTING = """
+import os, time
+os.sched_setaffinity(0, {{min(os.sched_getaffinity(0))}})
+for _ in range({children}):
+    if os.fork() == 0:
+        {detach}
+        break
+while time.process_time() < {seconds}: pass
+os.write(1, b".")
+time.sleep(60)
+"""
+ONLY_LINUX = pytest.mark.skipif(not Path("/proc/self/schedstat").exists(), reason="nobody says who had to wait")
+
+
+def computing(seconds: float, children: int = 0, detach: str = "pass") -> subprocess.Popen[bytes]:
+    text = COMPUTING.format(seconds=seconds, children=children, detach=detach)
+    return subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE, start_new_session=True)
+
+
+@ONLY_LINUX
+def test_the_work_of_others_starves_a_job() -> None:
+    jobs = [computing(60) for _ in range(4)]
+    try:
+        time.sleep(2)
+        assert protocol._starved_seconds(jobs[0].pid) > exchange.STARVED_SHARE * 2
+    finally:
+        for job in jobs:
+            job.kill()
+            job.communicate()
+
+
+@ONLY_LINUX
+@pytest.mark.parametrize("detach", ["pass", "os.setsid()"])
+def test_what_a_jobs_own_processes_compute_does_not_starve_it(detach: str) -> None:
+    job = computing(0.4, children=4, detach=detach)
+    assert job.stdout is not None
+    listing = ["ps", "-o", "pid=", "--ppid", str(job.pid)]
+    try:
+        for _ in range(5):
+            assert job.stdout.read(1) == b"."
+        waited = int(Path(f"/proc/{job.pid}/schedstat").read_text().split()[1]) / 1e9
+        assert protocol._cpu_seconds_of_job(job.pid) == pytest.approx(2.0, abs=0.3)
+        assert protocol._starved_seconds(job.pid) <= max(0.0, waited - 1.4)
+    finally:
+        for pid in map(int, subprocess.run(listing, capture_output=True, check=False).stdout.split()):
+            os.kill(pid, signal.SIGKILL)
+        job.kill()
+        job.communicate()
 
 
 def test_failed_allocations_are_deaths_of_kind_memory(run: Run) -> None:

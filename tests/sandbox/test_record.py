@@ -251,9 +251,17 @@ def test_each_death_has_its_failure_with_something_to_try(kind: Any, expected: s
 
 
 def test_a_stall_through_a_busy_machine_is_the_machines_fault() -> None:
-    child: Any = Answering(Death("stalled", "", "", 0.1, 10.0, starved_seconds=6.0))
+    child: Any = Answering(Death("starved", "", "", 4.0, 10.0, starved_seconds=6.0))
     with pytest.raises(ChildFault, match="busy"):
         record(child, b"", [CALL], DEFAULT, LIMITS)
+
+
+def test_a_plan_without_a_launch_is_a_failure_of_its_kind() -> None:
+    for operations in ([], [FILL]):
+        failure = answered(changed(lambda p, o=operations: p.update(operations=o)))  # type: ignore[misc]
+        assert isinstance(failure, Failure)
+        assert failure.kind == "no-launch"
+        assert "f launched no kernel" in failure.what
 
 
 def test_a_forged_answer_from_a_real_job_is_a_failure(child: WarmChild) -> None:

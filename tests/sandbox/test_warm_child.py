@@ -79,6 +79,30 @@ def test_a_job_that_stops_its_zygote_gets_a_death_and_is_killed(
         ask(child, WHO)
 
 
+def test_a_call_that_finds_no_free_descriptor_leaves_none_and_no_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    real, made = os.pipe, []
+
+    def pipe() -> tuple[int, int]:
+        if len(made) == 2:
+            raise OSError(24, "Too many open files")
+        made.append(real())
+        return made[-1]
+
+    with WarmChild("scripted_child") as child:
+        ask(child, WHO)
+        monkeypatch.setattr(child, "close", lambda: None)  # which would remove all folders
+        home = child._home
+        assert home is not None
+        monkeypatch.setattr(os, "pipe", pipe)
+        with pytest.raises(OSError, match="Too many"):
+            child.call(Message({"python": WHO}), LIMITS)
+        monkeypatch.undo()
+        assert list(home.glob("job-*")) == []
+        for fd in (fd for ends in made for fd in ends):
+            with pytest.raises(OSError, match="Bad file"):
+                os.fstat(fd)
+
+
 def test_an_interrupted_call_leaves_no_process(assert_dies: AssertDies, tmp_path: Path) -> None:
     pids = tmp_path / "pids"
     text = f"import os, time; open({str(pids)!r}, 'w').write(f'{{os.getppid()}} {{os.getpid()}}'); time.sleep(60)"
