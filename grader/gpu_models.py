@@ -29,16 +29,6 @@ class GpuModel:
 
 
 T4 = GpuModel("Tesla T4", (7, 5), 40)
-H200 = GpuModel(
-    "NVIDIA H200",
-    (9, 0),
-    132,
-    max_threads_per_multiprocessor=2048,
-    shared_bytes_per_multiprocessor=228 << 10,
-    clock_khz=1_980_000,
-    memory_bytes=141 << 30,
-)
-MODELS = {"t4": T4, "h200": H200}
 
 # The simulated device's model: the smallest GPU that a course is likely to meet, so that a launch accepted
 # here is accepted on all newer ones.

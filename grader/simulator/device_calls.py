@@ -82,7 +82,6 @@ def _array(body: Body, target: Any, expr: Any, signature: Any, space: str) -> No
     if space == "shared":
         program.shared_granule = min(program.shared_granule, dtype.itemsize)
     if space == "shared" and shape == (0,):
-        program.uses_dynamic_shared = True
 
         def dynamic(m: Machine, r: Registers) -> None:
             count = m.dynamic_shared_bytes // dtype.itemsize

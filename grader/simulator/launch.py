@@ -47,13 +47,6 @@ class LaunchRefused(Exception):
 
 
 @dataclass(frozen=True)
-class Argument:
-    """A kernel argument: an ``ArrayRef`` in global memory, a NumPy scalar, a Python number, or a tuple of those."""
-
-    value: Any
-
-
-@dataclass(frozen=True)
 class SimulatedLaunch:
     """What a launch showed: findings, and counters summed over all threads."""
 

@@ -17,14 +17,6 @@ import numpy as np
 Operation = Callable[..., Any]
 
 
-def _floor_divide(a: Any, b: Any) -> Any:
-    return np.floor_divide(a, b)
-
-
-def _is(a: Any, b: Any) -> Any:
-    return np.equal(a, b)
-
-
 def _power(a: Any, b: Any) -> Any:
     """Integers to negative powers give the truncated quotient, as Numba's integer power does."""
     if np.result_type(a, b).kind not in "iu" or not np.any(np.less(b, 0)):
@@ -40,7 +32,7 @@ ARITHMETIC: dict[Any, Operation] = {
     operator.sub: np.subtract,
     operator.mul: np.multiply,
     operator.truediv: np.true_divide,
-    operator.floordiv: _floor_divide,
+    operator.floordiv: np.floor_divide,
     operator.mod: np.remainder,
     operator.pow: _power,
     operator.and_: np.bitwise_and,
@@ -70,7 +62,7 @@ COMPARISONS: dict[Any, Operation] = {
     operator.ge: np.greater_equal,
     operator.eq: np.equal,
     operator.ne: np.not_equal,
-    operator.is_: _is,
+    operator.is_: np.equal,
 }
 UNARY: dict[Any, Operation] = {
     operator.neg: np.negative,
@@ -111,10 +103,6 @@ def _elementwise(function: Callable[..., float]) -> Operation:
             return math.inf
 
     return np.vectorize(safe, otypes=[np.float64])
-
-
-def _round_half_even(value: Any) -> Any:
-    return np.rint(value)
 
 
 def _largest(*values: Any) -> Any:
@@ -181,7 +169,7 @@ MATH: dict[Any, Operation] = {
     math.gamma: _elementwise(math.gamma),
     math.lgamma: _elementwise(math.lgamma),
     abs: np.abs,
-    round: _round_half_even,
+    round: np.rint,
     max: _largest,
     min: _smallest,
     pow: _power,

@@ -107,7 +107,6 @@ class Program:
     registers: int = 0
     shared_bytes: int = 0
     local_bytes: int = 0
-    uses_dynamic_shared: bool = False
     constants: list[Any] = field(default_factory=list)
     shared_granule: int = 8  # the smallest element of any shared array, in bytes
 

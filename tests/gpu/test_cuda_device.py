@@ -119,5 +119,5 @@ def test_a_long_kernel_is_ended_and_the_next_check_judged(twice):
     slow = "for k in range(1 << 30):\n        if x[i % n] == 12345: out[0] = k"
     with pytest.raises(CheckFailed) as failed:
         twice(body=slow, cpu_seconds=3, wall_seconds=6).check(n=64)
-    assert failed.value.failure.kind in {"time-out", "nothing-written"}
+    assert failed.value.failure.kind == "time-out"
     twice().check(n=1000)

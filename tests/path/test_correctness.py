@@ -67,7 +67,7 @@ def test_an_error_that_only_the_second_run_shows_is_a_failure():
     assert failure.kind == "race"
 
 
-def test_an_infinite_tolerance_is_needed_to_accept_everything():
+def test_a_tolerance_that_is_nan_accepts_nothing():
     assert compare("out", np.array([1.0]), np.array([5.0]), np.array(np.nan), "f()") is not None
 
 
