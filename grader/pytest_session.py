@@ -14,9 +14,9 @@ from typing import Literal
 
 from grader import gpu_models, scoring
 from grader.assignment_folder import AssignmentFolder, open_folder
-from grader.errors import Fault
+from grader.errors import ChildFault, Fault
 from grader.judge import Candidate, Children, Settings
-from grader.records import CheckResult, Failure, Verdict
+from grader.records import CheckResult, Failure, State, Verdict
 from grader.sandbox.launch import START_SECONDS
 from grader.sandbox.limits import WALL_PER_CPU_SECOND, Limits
 from grader.submission import Submission, read_submission
@@ -24,7 +24,7 @@ from grader.submission import Submission, read_submission
 Device = Literal["auto", "cuda", "simulated"]
 # A check may use both children for several calls. Only a hang of the grader's own gets this far.
 BACKSTOP_JOBS = 20
-TIME_OUT = "time-out"
+OUT_OF_TIME = ("time-out", "stalled")
 NOT_STARTED = "not-started"
 SIMULATED: Literal["simulated"] = "simulated"
 DISTRIBUTIONS = ("warpgrade", "numba", "numba-cuda", "numpy", "pytest")
@@ -43,6 +43,7 @@ class CheckSession:
     submissions: dict[Path, Submission | Failure] = field(default_factory=dict)
     results: dict[Path, list[CheckResult]] = field(default_factory=dict)
     seconds_timed_out: dict[Path, float] = field(default_factory=dict)
+    seconds_not_judged: dict[Path, float] = field(default_factory=dict)
 
     def folder(self, path: Path) -> AssignmentFolder:
         """The folder's policy and problems. Raises CourseError, UsageError, AuthoringError."""
@@ -92,6 +93,8 @@ class CheckSession:
     def out_of_time(self, path: Path, part: str) -> Failure | None:
         """A failure if earlier checks of this submission have used up course.yml's time for time-outs.
 
+        Raises ChildFault if they did so only together with checks that were not judged: what is left is not
+        judged either, since it may be the machine that has no time.
         A speed check is let through where no GPU is: it takes no time and says that nothing was measured.
         """
         folder = self.folder(path)
@@ -99,6 +102,8 @@ class CheckSession:
             return None
         spent = self.seconds_timed_out.get(folder.path, 0.0)
         allowed = folder.assignment.limits.timeouts
+        if spent < allowed <= spent + self.seconds_not_judged.get(folder.path, 0.0):
+            raise ChildFault("this check was not started, because earlier ones took too long and were not judged")
         if spent < allowed:
             return None
         return Failure(
@@ -110,10 +115,12 @@ class CheckSession:
         )
 
     def note_time(self, path: Path, check: CheckResult) -> None:
-        """Count the time of a check that ran out of time."""
-        if check.failure is not None and check.failure.kind == TIME_OUT:
-            path = path.resolve()
+        """Count the time of a check that ran out of time, or that took as long and then was not judged."""
+        path = path.resolve()
+        if check.failure is not None and check.failure.kind in OUT_OF_TIME:
             self.seconds_timed_out[path] = self.seconds_timed_out.get(path, 0.0) + check.seconds
+        elif check.state is State.NOT_JUDGED and check.seconds >= self.folder(path).assignment.limits.check:
+            self.seconds_not_judged[path] = self.seconds_not_judged.get(path, 0.0) + check.seconds
 
     def keep(self, path: Path, check: CheckResult) -> None:
         """Keep one check's result for the verdict."""

@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+import time
 from pathlib import Path
 
 import pytest
 import tiny_course as tiny
 
 import grader.pytest_session
-from grader.errors import AuthoringError, Fault
+from grader.errors import AuthoringError, ChildFault, Fault
+from grader.judge import CheckFailed
 from grader.judging import judge_submission
-from grader.records import State
+from grader.records import Failure, State
 from grader.sandbox.launch import START_SECONDS
 
 pytest_plugins = "pytester"
@@ -106,6 +108,36 @@ def test_checks_are_not_started_once_time_outs_have_used_the_time(pytester: pyte
     output = result.stdout.str()
     assert output.count("The host function did not finish.\n") == 2
     assert output.count("This check was not started, because earlier ones ran out of time.\n") == 3
+
+
+def test_checks_that_wait_use_up_the_time_as_those_that_compute(
+    pytester: pytest.Pytester, course: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stalled(self: object, entry: str | None = None, **sizes: object) -> None:
+        time.sleep(tiny.SLOW_SECONDS)
+        raise CheckFailed(Failure("stalled", "The host code did not finish."))
+
+    monkeypatch.setattr(tiny.FakeCandidate, "check", stalled)
+    result = pytester.runpytest("solutions/01")
+    result.assert_outcomes(failed=5, skipped=1)
+    assert result.stdout.str().count("This check was not started, because earlier ones ran out of time.\n") == 3
+
+
+@pytest.mark.parametrize(("limit", "started"), [("1 s", 1), ("5 s", 5)])
+def test_what_long_checks_without_a_judgement_leave_no_time_for_is_not_judged(
+    pytester: pytest.Pytester, course: Path, monkeypatch: pytest.MonkeyPatch, limit: str, started: int
+) -> None:
+    def starved(self: object, entry: str | None = None, **sizes: object) -> None:
+        time.sleep(1.05)
+        raise ChildFault("the machine was too busy")
+
+    monkeypatch.setattr(tiny.FakeCandidate, "check", starved)
+    tiny.write_course(course, course=tiny.COURSE.replace("check: 5 s", f"check: {limit}"))
+    result = pytester.runpytest("solutions/01")
+    result.assert_outcomes(errors=5, skipped=1)
+    output = result.stdout.str()
+    assert output.count("not judged: the machine was too busy\n") == started
+    assert output.count("not judged: this check was not started, because earlier ones took") == 5 - started
 
 
 def test_a_missing_kernels_file_fails_each_check_with_a_sentence(pytester: pytest.Pytester, course: Path) -> None:
