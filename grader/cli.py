@@ -119,7 +119,7 @@ def check(
     assignment: Number,
     folder: Annotated[Path | None, typer.Argument(metavar="[DIR]", help="Folder with kernels.py.")] = None,
     device: OnDevice = "auto",
-    seed: Annotated[int | None, typer.Option(help="Seed of the inputs; default: a new secret one.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Seed of the inputs; default: a new secret one.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the student's verdict as JSON.")] = False,
 ) -> None:
     """Judge one kernels.py and print the student's report. Exit code 0 if nothing failed.
@@ -141,13 +141,33 @@ def check(
     if not places:
         raise UsageError(f"expected {SOLUTIONS}/{name} or {ASSIGNMENTS}/{name} in {root}, found neither")
     own = root / ASSIGNMENTS / name if (root / ASSIGNMENTS / name).exists() else root
-    verdict = judge_submission(places[0], folder if folder is not None else own, device=device, seed=seed)
+    judged = own if folder is None else _submission_folder(folder)
+    verdict = judge_submission(places[0], judged, device=device, seed=seed)
     if as_json:
         typer.echo(to_json((for_student(verdict),)), nl=False)
     else:
         _print(student_report, verdict)
     if any(c.passed is False or c.state is State.NOT_JUDGED for c in verdict.checks):
         raise typer.Exit(1)
+
+
+def _submission_folder(path: Path) -> Path:
+    """The folder that was asked for, also where its kernels.py was named. Raises UsageError for anything else.
+
+    A class may hand in what it likes, and gets a verdict; somebody who names a path means what is there.
+    """
+    from grader.submission import KERNELS
+
+    if path.name == KERNELS and path.is_file():
+        return path.parent
+    if not path.exists():
+        raise UsageError(f"expected a folder with {KERNELS}, found no {path}")
+    if not path.is_dir():
+        raise UsageError(f"expected a folder with {KERNELS}, found the file {path}")
+    inside = sorted(found.parent for found in path.glob(f"*/{KERNELS}"))
+    if not (path / KERNELS).exists() and inside:
+        raise UsageError(f"expected {KERNELS} in {path}, found none; did you mean {inside[0]}?")
+    return path
 
 
 @app.command()

@@ -68,6 +68,9 @@ def test_outside_of_a_course_one_sentence_says_where_to_go(tmp_path: Path) -> No
         (("check", "7"), "unknown assignment '7'; there are 01"),
         (("grade", "01"), "expected a folder submitted with <student>/01, found none"),
         (("grade", "01", "--submitted", "solutions"), "expected submissions solutions/<student>/01, found none"),
+        (("check", "01", "nowhere"), "expected a folder with kernels.py, found no nowhere"),
+        (("check", "01", "course.yml"), "expected a folder with kernels.py, found the file course.yml"),
+        (("check", "01", "solutions"), "did you mean solutions/01?"),
         (("lint", "2"), "unknown assignment '2'"),
         (("release", "x"), "unknown assignment 'x'"),
         (("demo", "--keep", "solutions"), "solutions exists; give a new folder"),
@@ -131,6 +134,7 @@ def test_a_folder_copied_elsewhere_can_be_checked(root: Path, tmp_path: Path) ->
     shutil.copy(root / "solutions/01/kernels.py", copied)
     done = grader("check", "01", "--json", cwd=copied)
     assert done.returncode == 0, done
+    assert grader("check", "01", "--json", "kernels.py", cwd=copied).returncode == 0
     (verdict,) = json.loads(done.stdout)["verdicts"]
     assert [part["earned"] for part in verdict["parts"]] == [60, 20, 0]
 
