@@ -210,7 +210,7 @@ def test_any_change_of_a_plan_gives_a_plan_or_a_failure(data: st.DataObject) -> 
             break
         place = place[key]
     answer = answered({"plans": [plan]})
-    assert isinstance(answer, tuple) or answer.kind == "malformed-plan"
+    assert isinstance(answer, tuple) or answer.kind in {"malformed-plan", "no-launch"}
 
 
 @given(json_values)
