@@ -29,6 +29,16 @@ PROBLEMS: dict[str, Problem] = {
 SPECIAL = ("special", "values", "logits", "saturated")
 
 
+class AnyRun:
+    """Stands in for the counters of a call: every requirement is met, as long as it gives advice."""
+
+    def require(self, counter: str, **bounds: Any) -> None:
+        assert bounds.get("advice")
+
+    def __getattr__(self, counter: str) -> float:
+        return 1.0
+
+
 @dataclass
 class Scribe:
     """Stands in for ``submission`` and writes down the calls of each check."""
@@ -43,12 +53,9 @@ class Scribe:
     def check_each(self, *calls: Mapping[str, Any]) -> None:
         self.groups.append([(c.get("entry", self.entry), {k: v for k, v in c.items() if k != "entry"}) for c in calls])
 
-    def simulate(self, entry: str | None = None, **sizes: Any) -> Scribe:
+    def simulate(self, entry: str | None = None, **sizes: Any) -> AnyRun:
         self.check(entry, **sizes)
-        return self
-
-    def require(self, counter: str, **bounds: Any) -> None:
-        assert bounds.get("advice")
+        return AnyRun()
 
     def race(self, entry: str | None = None, **sizes: Any) -> None:
         self.races.append((entry or self.entry, sizes))

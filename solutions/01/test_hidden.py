@@ -5,10 +5,10 @@ import pytest
 
 @pytest.mark.part("correctness")
 def test_vector_add_takes_several_lengths(submission):
-    """vector_add is right for several lengths, one after the other in one process."""
+    """vector_add is right for several lengths up to a hundred thousand, one after the other in one process."""
     submission.check_each(
         {"entry": "vector_add", "n": 32},
-        {"entry": "vector_add", "n": 10_007},
+        {"entry": "vector_add", "n": 100_003},
         {"entry": "vector_add", "n": 1023},
         {"entry": "vector_add", "n": 256},
     )
@@ -22,10 +22,10 @@ def test_vector_add_keeps_special_values(submission):
 
 @pytest.mark.part("correctness")
 def test_saxpy_takes_several_lengths(submission):
-    """saxpy is right for several lengths, shorter and longer than the grid, one after the other."""
+    """saxpy is right for several lengths, shorter than the grid and twelve times as long, one after the other."""
     submission.check_each(
         {"entry": "saxpy", "n": 31},
-        {"entry": "saxpy", "n": 163_841},
+        {"entry": "saxpy", "n": 1_000_003},
         {"entry": "saxpy", "n": 1025},
         {"entry": "saxpy", "n": 32},
     )
@@ -43,7 +43,9 @@ def test_grayscale_takes_several_shapes(submission):
     submission.check_each(
         {"entry": "grayscale", "height": 1, "width": 1025},
         {"entry": "grayscale", "height": 1023, "width": 2},
+        {"entry": "grayscale", "height": 5003, "width": 2},
         {"entry": "grayscale", "height": 48, "width": 80},
+        {"entry": "grayscale", "height": 2, "width": 5003},
         {"entry": "grayscale", "height": 101, "width": 67},
     )
 

@@ -11,6 +11,8 @@ def test_product_of_long_and_thin_matrices(submission):
         {"m": 67, "k": 1, "n": 131},
         {"m": 129, "k": 31, "n": 1},
         {"m": 1, "k": 17, "n": 257},
+        {"m": 2, "k": 3, "n": 5003},
+        {"m": 5003, "k": 2, "n": 3},
     )
 
 
@@ -26,17 +28,21 @@ def test_product_takes_several_shapes(submission):
 
 
 @pytest.mark.part("correctness")
-def test_infinity_stays_in_its_row(submission):
-    """An infinity or a NaN in a row of a changes this row of the product only."""
+def test_infinity_stays_in_its_row_and_column(submission):
+    """An infinity or a NaN in a row of a or in a column of b changes only this row or column of the product."""
     submission.check("matmul", m=23, k=29, n=19, special=True)
 
 
 @pytest.mark.part("technique")
 def test_tiles_are_reused_in_another_shape(submission):
     """The same reuse in a wide product with a short k."""
-    run = submission.simulate("matmul", m=32, k=48, n=160)
-    run.require(
-        "global_loads_per_output",
-        at_most=2 * 48 / 16 * 1.1,
-        advice="fetch each tile of a and b into shared memory once, and let the inner loop read from there",
-    )
+    m, k, n = 33, 49, 157
+    run = submission.simulate("matmul", m=m, k=k, n=n)
+    # As in test_public.py: 16 x 16 tiles that load a value for every place, also where they stick out.
+    for name in ("a", "b"):
+        run.require(
+            f"loads_of_{name}",
+            at_most=16**2 * -(-m // 16) * -(-k // 16) * -(-n // 16),
+            advice="fetch each tile of a and b into shared memory once, and let the inner loop read from there",
+        )
+        run.require(f"atomics_of_{name}", at_most=0, advice=f"read {name} as it is: nobody writes there")

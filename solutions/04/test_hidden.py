@@ -5,12 +5,12 @@ import pytest
 
 @pytest.mark.part("correctness")
 def test_softmax_takes_several_shapes(submission):
-    """softmax is right for several shapes, one after the other in one process."""
+    """softmax is right for several shapes, and rows of thousands, one after the other in one process."""
     submission.check_each(
         {"entry": "softmax", "rows": 2, "cols": 128},
         {"entry": "softmax", "rows": 131, "cols": 3},
         {"entry": "softmax", "rows": 5, "cols": 1},
-        {"entry": "softmax", "rows": 1, "cols": 1025},
+        {"entry": "softmax", "rows": 2, "cols": 5003},
         {"entry": "softmax", "rows": 7, "cols": 257},
     )
 
@@ -38,6 +38,7 @@ def test_attention_takes_several_shapes(submission):
         {"entry": "attention", "heads": 1, "n": 65, "d": 33, "causal": True},
         {"entry": "attention", "heads": 1, "n": 32, "d": 64, "causal": False},
         {"entry": "attention", "heads": 1, "n": 1, "d": 1, "causal": False},
+        {"entry": "attention", "heads": 1, "n": 613, "d": 2, "causal": True},
         {"entry": "attention", "heads": 2, "n": 19, "d": 128, "causal": True},
     )
 

@@ -1,6 +1,6 @@
 """Repeats the edge of a where a tile sticks out, and trusts the zeros in b: but infinity times 0 is NaN.
 
-Caught by: test_infinity_stays_in_its_row
+Caught by: test_infinity_stays_in_its_row_and_column
 """
 
 from numba import cuda, float32
