@@ -43,8 +43,10 @@ def test_float32_passes_in_every_order(entry: str, sizes: dict[str, Any]) -> Non
 
 def _float16_shows(entry: str, sizes: Mapping[str, Any]) -> bool:
     """Sizes from which on a float16 step is certain to fail; below, an output or two may be lucky."""
-    if entry in ("vector_add", "saxpy", "reduce_sum"):
+    if entry in ("vector_add", "saxpy"):
         return bool(sizes["n"] >= 31)
+    if entry == "reduce_sum":  # a longer one is rounded: then a float16 of the total may be lucky, too
+        return bool(31 <= sizes["n"] <= 2**17)
     if entry == "grayscale":
         return bool(sizes["height"] * sizes["width"] >= 500)
     if entry == "matmul":

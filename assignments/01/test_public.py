@@ -29,13 +29,9 @@ def test_vector_add_shares_the_work(submission):
     """Many threads take part, and each element of a and b is read once."""
     n = 10_007
     run = submission.simulate("vector_add", n=n)
-    # A thread may well take up to 32 elements (vector loads, unrolling); one that takes them all does not.
-    run.require(
-        "threads",
-        at_least=n / 32,
-        advice="launch about as many threads as there are elements, and let each one work out its own index",
-    )
+    _require_many_workers(run, elements=n, accesses=3, per_thread=32)
     _require_each_element_once(run, loads=2)
+    _require_no_atomics(run, "a", "b")
 
 
 @pytest.mark.part("technique")
@@ -49,8 +45,9 @@ def test_saxpy_walks_over_the_grid(submission):
         at_most=n / 2,
         advice="keep the grid at its fixed size; let each thread loop over elements that are a grid apart",
     )
-    run.require("threads", at_least=n / 64, advice="spread the work over a grid of some thousand threads")
+    _require_many_workers(run, elements=n, accesses=3, per_thread=64)
     _require_each_element_once(run, loads=2)
+    _require_no_atomics(run, "x", "y")
 
 
 @pytest.mark.part("technique")
@@ -58,12 +55,9 @@ def test_grayscale_reads_each_pixel_once(submission):
     """One thread per pixel, which reads its three channels once and writes one byte."""
     height, width = 97, 131
     run = submission.simulate("grayscale", height=height, width=width)
-    run.require(
-        "threads",
-        at_least=height * width / 32,
-        advice="launch about as many threads as there are pixels; let each work out its row and column",
-    )
+    _require_many_workers(run, elements=height * width, accesses=4, per_thread=32)
     _require_each_element_once(run, loads=3)
+    _require_no_atomics(run, "image")
 
 
 @pytest.mark.part("speed")
@@ -82,6 +76,31 @@ def test_saxpy_speed(submission):
 def test_grayscale_speed(submission):
     """grayscale of a 4096 by 4096 image, against NumPy."""
     submission.race("grayscale", height=4096, width=4096)
+
+
+def _require_many_workers(run, elements, accesses, per_thread):
+    """Threads that touch no array do not count, and none of the others may have much more to do than the rest.
+
+    A thread may well take some elements, by a stride or by unrolling: up to ``per_thread`` on average, and up
+    to twice as many where the last round is uneven. Each element takes ``accesses``, loads and stores together.
+    One thread per block that works for all of them takes as many as the block has threads.
+    """
+    run.require(
+        "working_threads",
+        at_least=elements / per_thread,
+        advice="launch enough threads, and let each one work out its own index and do its own elements",
+    )
+    run.require(
+        "busiest_thread",
+        at_most=2 * per_thread * accesses,
+        advice="share the elements out evenly: no thread should take many times as many as the others",
+    )
+
+
+def _require_no_atomics(run, *inputs):
+    """An atomic operation reads, too, so one of an input would be a load that is not counted as such."""
+    for name in inputs:
+        run.require(f"atomics_of_{name}", at_most=0, advice=f"read {name}[i] as it is: nobody writes there")
 
 
 def _require_each_element_once(run, loads):

@@ -46,7 +46,7 @@ def matmul(a, b, out):
 
     Asked for: tiles of a and b in shared memory, TILE x TILE or larger, so that each of their elements is
     read from global memory once per tile of out that needs it, and out is written once. An infinity or a NaN
-    in row i of a changes row i of out only.
+    in row i of a changes row i of out only, and one in column j of b changes column j only.
     """
     m, n = out.shape
     block = (TILE, TILE)

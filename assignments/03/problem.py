@@ -23,9 +23,9 @@ class Matmul(Problem):
 
     def make_inputs(self, rng: np.random.Generator, m: int, k: int, n: int, special: bool = False) -> Inputs:
         """Standard normal a (m, k) and b (k, n); ``special`` puts an infinity into one row of a, NaN into
-        another.
+        another, and the same into two columns of b.
 
-        Both stand in the last column of a, where a tile that sticks out has its edge.
+        They stand in the last column of a and the last row of b, where a tile that sticks out has its edge.
         """
         a = rng.standard_normal((m, k), dtype=np.float32)
         b = rng.standard_normal((k, n), dtype=np.float32)
@@ -34,6 +34,8 @@ class Matmul(Problem):
         if special:
             rows = rng.choice(np.arange(1, m), size=2, replace=False)
             a[rows, -1] = [np.inf, np.nan]
+            columns = rng.choice(np.arange(1, n), size=2, replace=False)
+            b[-1, columns] = [np.inf, np.nan]
         return {"a": a, "b": b, "out": Output((m, n), np.float32)}
 
     def expected(self, inputs: Inputs) -> dict[str, npt.NDArray[Any]]:

@@ -35,38 +35,59 @@ def test_softmax_shares_each_row(submission):
     """At least a warp works on each row, and x is read from global memory at most three times."""
     rows, cols = 37, 517
     run = submission.simulate("softmax", rows=rows, cols=cols)
+    share = "let the threads of a warp or a block share a row, each with its part of the columns"
     # One thread per row makes 37 threads; a block per row or a warp per row makes 32 times as many or more.
-    run.require("threads", at_least=32 * rows, advice="let the threads of a warp or a block share a row")
+    run.require("working_threads", at_least=32 * rows, advice=share)
     # Maximum, sum and result are three walks over x; an online sum needs two, and a row kept in registers
     # one. A kernel that leaves the exponentials in out for its third walk loads three and stores two. In the
     # first walk, `if x[r, c] > largest: largest = x[r, c]` names an element twice, though it is loaded once.
-    run.require(
-        "global_loads_per_output",
-        at_most=4,
-        advice="find a row's maximum and sum once per block, not once per thread, and share them",
-    )
+    once = "find a row's maximum and sum once per block, not once per thread, and share them"
+    run.require("loads_of_x", at_most=4 * rows * cols, advice=once)
+    run.require("atomics_of_x", at_most=0, advice="read x as it is: nobody writes there")
+    # Separate kernels for maximum, sum and result may read the row's maximum and sum beside every element of
+    # x, three times together; and each group of 32 threads or more may send one value for either by atomics.
+    run.require("global_loads", at_most=8 * rows * cols, advice=once)
+    run.require("global_atomics", at_most=rows * cols / 8, advice=once)
     run.require("global_stores_per_output", at_most=2, advice="write a result once the row's sum is known")
+    # All these loads and stores, dealt out to a warp.
+    run.require("busiest_thread", at_most=(8 + 2) * -(-cols // 32), advice=share)
 
 
 @pytest.mark.part("technique")
 def test_attention_shares_tiles_of_keys_and_values(submission):
     """At least 16 queries share each tile of keys and values, which is read from global memory once."""
-    n = 96
-    run = submission.simulate("attention", heads=1, n=n, d=32, causal=False)
-    # With 16 queries per block, each element of k and v is loaded n / 16 times, which is 2 n / 16 = 12 loads
-    # per output, and q adds one. With more queries per block it is less. A second walk over the keys, to find
-    # the maximum before the weights, makes 18 and one; no tiles at all, 2 n.
-    run.require(
-        "global_loads_per_output",
-        at_most=2 * n / 16 + 2,
-        advice="fetch the block's queries once, then walk over the keys once: a tile of k and v in shared memory "
-        "serves all the block's queries before the next one comes",
+    n, d = 97, 32
+    run = submission.simulate("attention", heads=1, n=n, d=d, causal=False)
+    # With 16 queries per block, each element of k and v is loaded once for every 16 queries, or for what is
+    # left of them. `padded` has room for tiles that load a value for every place, also beyond the end. With more
+    # queries per block it is less. A second walk over the keys, to find the maximum before the weights, loads
+    # twice as much; no tiles at all, 14 times as much.
+    padded = 16 * -(-n // 16)
+    tiles = padded // 16 * padded * d
+    advice = (
+        "fetch the block's queries once, then walk over the keys once: a tile of k and v in shared memory serves "
+        "all the block's queries before the next one comes"
     )
+    run.require("loads_of_k", at_most=tiles, advice=advice)
+    run.require("loads_of_v", at_most=tiles, advice=advice)
+    # Kernels that split the keys may do so in four parts: each of them reads the queries, and leaves a partial
+    # result with its maximum and sum, which are read again for each output: four times five or six values.
+    outputs = n * d
+    run.require("loads_of_q", at_most=4 * outputs, advice=advice)
+    run.require("global_loads", at_most=2 * tiles + (4 + 24) * outputs, advice=advice)
+    for name in ("q", "k", "v"):
+        run.require(f"atomics_of_{name}", at_most=0, advice=f"read {name} as it is: nobody writes there")
     run.require(
-        "global_stores_per_output",
-        at_most=2,
+        "stores_of_out",
+        at_most=2 * outputs,
         advice="keep the unfinished sums in local variables, and write out once, after the last tile",
     )
+    # A thread per query is usual, or 16 threads; one thread that works for 16 queries needs no tiles to read so
+    # little, but makes nothing parallel. And at least eight threads of a block fetch its tiles: if only one row
+    # of a block of 16 x 16 does, it is 16.
+    share = "let a block of many threads share its queries and the fetching of its tiles"
+    run.require("working_threads", at_least=n / 4, advice=share)
+    run.require("busiest_thread", at_most=2 * padded * d / 8 + 8 * d, advice=share)
 
 
 @pytest.mark.part("technique")
