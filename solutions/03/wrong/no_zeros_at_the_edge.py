@@ -1,7 +1,8 @@
 """Where a tile sticks out, its old contents stay, and are added.
 
 Caught by: test_product_is_right_for_any_shape, test_product_of_long_and_thin_matrices,
-    test_product_takes_several_shapes, test_infinity_stays_in_its_row_and_column
+    test_product_takes_several_shapes, test_infinity_stays_in_its_row_and_column,
+    test_tiles_are_reused, test_tiles_are_reused_in_another_shape
 """
 
 from numba import cuda, float32

@@ -1,6 +1,6 @@
 """Keeps the unfinished sum in out, and reads and writes it for every tile.
 
-Caught by: test_tiles_are_reused, test_tiles_are_reused_in_another_shape
+Caught by: test_tiles_are_reused
 """
 
 from numba import cuda, float32
