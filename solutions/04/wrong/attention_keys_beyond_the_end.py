@@ -1,7 +1,8 @@
 """The zeros with which the last tile is filled up count as keys.
 
 Caught by: test_attention_is_right_for_any_shape, test_attention_takes_several_shapes,
-    test_attention_of_huge_scores, test_attention_of_huge_negative_scores
+    test_attention_of_huge_scores, test_attention_of_huge_negative_scores,
+    test_attention_shares_tiles_of_keys_and_values
 """
 
 import math

@@ -1,7 +1,8 @@
 """The last block writes its surplus queries, too: beyond the end, or into the next head.
 
 Caught by: test_attention_is_right_for_any_shape, test_attention_can_be_causal,
-    test_attention_takes_several_shapes, test_attention_of_huge_scores, test_attention_of_huge_negative_scores
+    test_attention_takes_several_shapes, test_attention_of_huge_scores,
+    test_attention_of_huge_negative_scores, test_attention_shares_tiles_of_keys_and_values
 """
 
 import math
