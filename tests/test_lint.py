@@ -180,7 +180,7 @@ def test_an_author_may_not_leave_a_mutant_unreadable(tmp_path: Path) -> None:
         read_mutant(tmp_path / "none.py")
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("name", ["01", "02", "03", "04"])
 def test_an_assignment_of_the_course_holds_its_promises(name: str) -> None:
     """The real judge on the simulator: reference, stub, empty kernel, copied constant, every mutant."""
