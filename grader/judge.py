@@ -97,6 +97,9 @@ class _Judged:
     outcome: Outcome
 
 
+_Recorded = tuple[Problem, str, Inputs, LaunchPlan]  # a call, its text, and what came of recording it
+
+
 class Candidate:
     """The code under judgement, as one check sees it: the ``submission`` fixture."""
 
@@ -135,10 +138,12 @@ class Candidate:
         return run_of(judged.text, judged.inputs, judged.plan, judged.outcome)
 
     def race(self, entry: str | None = None, **sizes: Any) -> None:
-        """The call is faster than course.yml asks for. Raises NotMeasured where that cannot be measured."""
-        self._problem(entry)
-        if isinstance(self._submission, Failure):
-            raise CheckFailed(self._submission)
+        """The call is faster than course.yml asks for.
+
+        Raises CheckFailed where not even its launches can be recorded, with or without a GPU; NotMeasured where
+        its time cannot be measured.
+        """
+        self._record([(self._problem(entry), sizes)])
         if self._children.gpu_name() is None:
             raise NotMeasured(NO_GPU)
         raise NotMeasured("this version does not time kernels yet")
@@ -158,6 +163,10 @@ class Candidate:
         return self._problems[entry]
 
     def _judge(self, calls: Sequence[tuple[Problem, Mapping[str, Any]]], device: str) -> list[_Judged]:
+        return [self._judge_one(*recorded, device) for recorded in self._record(calls)]
+
+    def _record(self, calls: Sequence[tuple[Problem, Mapping[str, Any]]]) -> list[_Recorded]:
+        """Inputs and plans of calls, made in one process that runs kernels.py. Raises CheckFailed."""
         if isinstance(self._submission, Failure):
             raise CheckFailed(self._submission)
         texts = [f"{problem.entry}({', '.join(f'{k}={v}' for k, v in sizes.items())})" for problem, sizes in calls]
@@ -174,26 +183,30 @@ class Candidate:
         )
         if isinstance(plans, Failure):
             raise CheckFailed(plans)
+        for plan, text in zip(plans, texts, strict=True):
+            self._refuse_too_much_memory(plan, text)
         return [
-            self._judge_one(problem, text, inputs, plan, device)
+            (problem, text, inputs, plan)
             for (problem, _), text, inputs, plan in zip(calls, texts, made, plans, strict=True)
         ]
 
-    def _judge_one(self, problem: Problem, text: str, inputs: Inputs, plan: LaunchPlan, device: str) -> _Judged:
-        assert isinstance(self._submission, Submission)
-        limits = self._settings.limits
+    def _refuse_too_much_memory(self, plan: LaunchPlan, text: str) -> None:
+        allowed = self._settings.limits.memory_bytes
         scratch = sum(buffer.nbytes for buffer in plan.buffers if buffer.origin == "scratch")
-        if limits.memory_bytes is not None and scratch > limits.memory_bytes:
+        if allowed is not None and scratch > allowed:
             raise CheckFailed(
                 Failure(
                     "memory",
                     f"{plan.entry} allocates too much device memory.",
-                    expected=f"at most {limits.memory_bytes:,} bytes",
+                    expected=f"at most {allowed:,} bytes",
                     found=f"{scratch:,} bytes",
                     where=text,
                     advice="Allocate what one launch needs, and reuse it.",
                 )
             )
+
+    def _judge_one(self, problem: Problem, text: str, inputs: Inputs, plan: LaunchPlan, device: str) -> _Judged:
+        assert isinstance(self._submission, Submission)
         fills = fills_for(inputs, self._rng(text + " fills"))
         outcomes = run(
             self._children.runner,
@@ -203,7 +216,7 @@ class Candidate:
             fills,
             self._settings.gpu,
             device,
-            limits,
+            self._settings.limits,
         )
         self.findings.extend(told_once(outcomes[0].findings))
         expected = _author(lambda: problem.expected(inputs))

@@ -79,10 +79,9 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
     """Do not start a check when its submission has used up its time for time-outs."""
     if isinstance(pyfuncitem.parent, CheckModule):
         from grader.judge import CheckFailed
-        from grader.pytest_outcome import part_of
 
         session = session_of(pyfuncitem.config)
-        failure = session.out_of_time(pyfuncitem.path.parent, part_of(pyfuncitem)[0])
+        failure = session.out_of_time(pyfuncitem.path.parent)
         if failure is not None:
             raise CheckFailed(failure)
     return (yield)

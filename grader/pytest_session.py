@@ -90,16 +90,14 @@ class CheckSession:
         )
         return Candidate(self.read(path), folder.problems, self.children, settings)
 
-    def out_of_time(self, path: Path, part: str) -> Failure | None:
+    def out_of_time(self, path: Path) -> Failure | None:
         """A failure if earlier checks of this submission have used up course.yml's time for time-outs.
 
         Raises ChildFault if they did so only together with checks that were not judged: what is left is not
-        judged either, since it may be the machine that has no time.
-        A speed check is let through where no GPU is: it takes no time and says that nothing was measured.
+        judged either, since it may be the machine that has no time. Speed checks without a GPU are no exception:
+        they run kernels.py, too, to record its launches.
         """
         folder = self.folder(path)
-        if part == "speed" and self.device_name() == SIMULATED:
-            return None
         spent = self.seconds_timed_out.get(folder.path, 0.0)
         allowed = folder.assignment.limits.timeouts
         if spent < allowed <= spent + self.seconds_not_judged.get(folder.path, 0.0):

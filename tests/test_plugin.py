@@ -104,9 +104,21 @@ def test_an_assertion_inside_the_grader_is_not_the_students(
 def test_checks_are_not_started_once_time_outs_have_used_the_time(pytester: pytest.Pytester, course: Path) -> None:
     tiny.write_kernels(course / "s", "slow")
     result = pytester.runpytest("solutions/01", "--submission=s")
-    result.assert_outcomes(failed=5, skipped=1)
+    result.assert_outcomes(failed=6)
     assert result.outlines.count("The host function did not finish.") == 2
-    assert result.outlines.count("This check was not started, because earlier ones ran out of time.") == 3
+    assert result.outlines.count("This check was not started, because earlier ones ran out of time.") == 4
+
+
+def test_a_speed_check_without_a_gpu_is_not_started_either_once_the_time_is_used_up(
+    pytester: pytest.Pytester, course: Path
+) -> None:
+    tiny.write_kernels(course / "s", "slow")
+    result = pytester.runpytest("solutions/01", "--submission=s", "--verdict=v.json")
+    result.assert_outcomes(failed=6)
+    (verdict,) = json.loads((course / "v.json").read_text())["verdicts"]
+    (speed,) = [check for check in verdict["checks"] if check["part"] == "speed"]
+    assert (speed["passed"], speed["failure"]["kind"]) == (False, "not-started")
+    assert (verdict["total"], verdict["points_judged"]) == (0, 100)
 
 
 def test_checks_that_wait_use_up_the_time_as_those_that_compute(
@@ -118,13 +130,18 @@ def test_checks_that_wait_use_up_the_time_as_those_that_compute(
 
     monkeypatch.setattr(tiny.FakeCandidate, "check", stalled)
     result = pytester.runpytest("solutions/01")
-    result.assert_outcomes(failed=5, skipped=1)
-    assert result.outlines.count("This check was not started, because earlier ones ran out of time.") == 3
+    result.assert_outcomes(failed=6)
+    assert result.outlines.count("This check was not started, because earlier ones ran out of time.") == 4
 
 
-@pytest.mark.parametrize(("limit", "started"), [("1 s", 1), ("5 s", 5)])
+@pytest.mark.parametrize(("limit", "started", "measurable"), [("1 s", 1, 0), ("5 s", 5, 1)])
 def test_what_long_checks_without_a_judgement_leave_no_time_for_is_not_judged(
-    pytester: pytest.Pytester, course: Path, monkeypatch: pytest.MonkeyPatch, limit: str, started: int
+    pytester: pytest.Pytester,
+    course: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    limit: str,
+    started: int,
+    measurable: int,
 ) -> None:
     def starved(self: object, entry: str | None = None, **sizes: object) -> None:
         time.sleep(1.05)
@@ -133,10 +150,10 @@ def test_what_long_checks_without_a_judgement_leave_no_time_for_is_not_judged(
     monkeypatch.setattr(tiny.FakeCandidate, "check", starved)
     tiny.write_course(course, course=tiny.COURSE.replace("check: 5 s", f"check: {limit}"))
     result = pytester.runpytest("solutions/01")
-    result.assert_outcomes(errors=5, skipped=1)
+    result.assert_outcomes(errors=6 - measurable, skipped=measurable)
     assert result.outlines.count("not judged: the machine was too busy") == started
     later = [line for line in result.outlines if line.startswith("not judged: this check was not started, because")]
-    assert len(later) == 5 - started
+    assert len(later) == 6 - measurable - started
 
 
 def test_a_missing_kernels_file_fails_each_check_with_a_sentence(pytester: pytest.Pytester, course: Path) -> None:

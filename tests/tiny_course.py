@@ -168,17 +168,21 @@ class FakeCandidate:
         text = submission.source.decode() if isinstance(submission, Submission) else ""
         self.words = " ".join(re.findall(r"# fake: (.*)", text)).split()
 
-    def check(self, entry: str | None = None, **sizes: Any) -> None:
+    def record(self) -> None:
+        """What each kind of call begins with."""
         if isinstance(self.submission, Failure):
             raise CheckFailed(self.submission)
+        if "slow" in self.words:
+            time.sleep(SLOW_SECONDS)
+            raise CheckFailed(Failure("time-out", "The host function did not finish.", expected="5 s"))
+
+    def check(self, entry: str | None = None, **sizes: Any) -> None:
+        self.record()
         n = sizes["n"]
         if "fault" in self.words:
             raise DeviceFault("the GPU fell off the bus")
         if "bug" in self.words:
             raise KeyError("a bug of the grader")
-        if "slow" in self.words:
-            time.sleep(SLOW_SECONDS)
-            raise CheckFailed(Failure("time-out", "The host function did not finish.", expected="5 s"))
         if "fail" in self.words or ("fail-odd" in self.words and 1000 < n < 2000):
             self.findings.append(
                 Finding("out-of-bounds", Severity.ERROR, Place(9, "out[i] = x[i]"), "out was written past its end")
@@ -200,8 +204,7 @@ class FakeCandidate:
         return FakeRun(loads[0] if loads else 1.0)
 
     def race(self, entry: str | None = None, **sizes: Any) -> None:
-        if isinstance(self.submission, Failure):
-            raise CheckFailed(self.submission)
+        self.record()
         if "fault" in self.words:
             raise DeviceFault("the GPU fell off the bus")
         raise NotMeasured("no GPU")

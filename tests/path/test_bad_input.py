@@ -8,7 +8,7 @@ import signal
 import pytest
 
 from grader.errors import NotSimulated
-from grader.judge import CheckFailed
+from grader.judge import CheckFailed, NotMeasured
 from grader.sandbox.limits import Limits
 
 RIGHT = """
@@ -185,6 +185,34 @@ def test_what_never_ends_is_ended(candidate, text, kind, words):
         candidate(text, limits=limits).check("scale", n=100)
     assert failed.value.failure.kind == kind
     assert words in str(failed.value.failure)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("def scale(:", "syntax-error"),
+        ("import no_such_module", "import-error"),
+        ("1 / 0", "exception"),
+        ("def scale(x, factor, out, bumped): [][1]", "exception"),
+        ("def scale(x, factor, out, bumped): x[0] + 1", "contents-read"),
+        ("def scale(x, factor, out, bumped): pass", "no-launch"),
+        ("while True: pass", "time-out"),
+        (
+            "@cuda.jit\ndef k(t): t[0] = 1\ndef scale(x, factor, out, bumped): k[1, 1](cuda.device_array(1 << 30))",
+            "memory",
+        ),
+    ],
+)
+def test_what_cannot_be_launched_fails_a_race_without_a_gpu(candidate, text, kind):
+    limits = Limits(cpu_seconds=2, wall_seconds=4, memory_bytes=1 << 30)
+    with pytest.raises(CheckFailed) as failed:
+        candidate(text, limits=limits).race("scale", n=1 << 20)
+    assert failed.value.failure.kind == kind
+
+
+def test_a_race_whose_launches_can_be_recorded_is_not_measured_without_a_gpu(candidate):
+    with pytest.raises(NotMeasured, match="no GPU"):
+        candidate(RIGHT.replace("+ shift", "- x[i] / 64")).race("scale", n=1 << 20)
 
 
 def test_prints_and_warnings_change_nothing(candidate):
