@@ -21,6 +21,7 @@ class GpuModel:
     max_grid: tuple[int, int, int] = (2**31 - 1, 65535, 65535)
     max_shared_bytes_per_block: int = 48 << 10
     max_threads_per_multiprocessor: int = 1024
+    max_blocks_per_multiprocessor: int = 16
     shared_bytes_per_multiprocessor: int = 64 << 10
     registers_per_multiprocessor: int = 65536
     warp_size: int = 32
@@ -29,7 +30,80 @@ class GpuModel:
 
 
 T4 = GpuModel("Tesla T4", (7, 5), 40)
+A100 = GpuModel(
+    "NVIDIA A100",
+    (8, 0),
+    108,
+    max_threads_per_multiprocessor=2048,
+    max_blocks_per_multiprocessor=32,
+    shared_bytes_per_multiprocessor=164 << 10,
+    clock_khz=1_410_000,
+    memory_bytes=40 << 30,
+)
+RTX_3060 = GpuModel(
+    "NVIDIA GeForce RTX 3060",
+    (8, 6),
+    28,
+    max_threads_per_multiprocessor=1536,
+    shared_bytes_per_multiprocessor=100 << 10,
+    clock_khz=1_777_000,
+    memory_bytes=12 << 30,
+)
+L4 = GpuModel(
+    "NVIDIA L4",
+    (8, 9),
+    58,
+    max_threads_per_multiprocessor=1536,
+    max_blocks_per_multiprocessor=24,
+    shared_bytes_per_multiprocessor=100 << 10,
+    clock_khz=2_040_000,
+    memory_bytes=24 << 30,
+)
+RTX_4090 = GpuModel(
+    "NVIDIA GeForce RTX 4090",
+    (8, 9),
+    128,
+    max_threads_per_multiprocessor=1536,
+    max_blocks_per_multiprocessor=24,
+    shared_bytes_per_multiprocessor=100 << 10,
+    clock_khz=2_520_000,
+    memory_bytes=24 << 30,
+)
+H100 = GpuModel(
+    "NVIDIA H100",
+    (9, 0),
+    132,
+    max_threads_per_multiprocessor=2048,
+    max_blocks_per_multiprocessor=32,
+    shared_bytes_per_multiprocessor=228 << 10,
+    clock_khz=1_980_000,
+    memory_bytes=80 << 30,
+)
+# What a person types for ``--gpu``.
+MODELS = {"t4": T4, "a100": A100, "rtx3060": RTX_3060, "l4": L4, "rtx4090": RTX_4090, "h100": H100}
 
 # The simulated device's model: the smallest GPU that a course is likely to meet, so that a launch accepted
 # here is accepted on all newer ones.
 DEFAULT = T4
+
+
+def resident_blocks(gpu: GpuModel, threads: int, shared_bytes: int) -> int:
+    """How many blocks of so many threads and bytes of shared memory a multiprocessor holds at a time; 0 if none.
+
+    By threads (in whole warps), blocks and shared memory. Registers are not known without the compiled code: a
+    kernel that needs many may get fewer blocks. CUDA C++ Programming Guide, "Multiprocessor Level".
+    """
+    warps = -(-threads // gpu.warp_size)
+    fits = [
+        gpu.max_blocks_per_multiprocessor,
+        gpu.max_threads_per_multiprocessor // (warps * gpu.warp_size),
+    ]
+    if shared_bytes:
+        fits.append(gpu.shared_bytes_per_multiprocessor // shared_bytes)
+    return min(fits)
+
+
+def occupancy(gpu: GpuModel, threads: int, shared_bytes: int) -> float:
+    """The fraction of a multiprocessor's warps that resident blocks can fill, 0 to 1."""
+    warps = -(-threads // gpu.warp_size)
+    return resident_blocks(gpu, threads, shared_bytes) * warps * gpu.warp_size / gpu.max_threads_per_multiprocessor
