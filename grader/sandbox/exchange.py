@@ -198,7 +198,9 @@ class Exchange:
             return
         if not data:
             self._forget(self._print_fd)
-        self._printed += data[: max(0, self._limits.printed_bytes - len(self._printed))]
+        # The end is what tells most: an exception, the last print before a mistake.
+        self._printed += data
+        del self._printed[: max(0, len(self._printed) - self._limits.printed_bytes)]
 
     # ---------------------------------------------------------------- how it ends
 

@@ -38,7 +38,7 @@ class Limits:
     ``cpu_seconds`` is CPU time, rounded up to whole seconds by the kernel's limit; ``wall_seconds`` is real
     time from the moment at which the job has its request. ``memory_bytes`` is address space beyond what the
     warm process already maps (None: no limit, which CUDA needs). ``processes`` None: no limit.
-    ``printed_bytes`` is what is kept of stdout and stderr together, ``reply_bytes`` the largest reply.
+    ``printed_bytes`` is what is kept of the end of stdout and stderr together, ``reply_bytes`` the largest reply.
     """
 
     cpu_seconds: float = CPU_SECONDS
