@@ -6,6 +6,7 @@ counts from the end, once. An access outside of the array is reported and suppre
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -15,26 +16,38 @@ import numpy.typing as npt
 from grader.errors import NotSimulated
 from grader.records import Place, Severity
 from grader.simulator.frontend import KernelError
-from grader.simulator.machine import Machine
-from grader.simulator.memory import ArrayRef, is_wide, take
+from grader.simulator.machine import LaneIndex, Machine
+from grader.simulator.memory import NOWHERE, ArrayRef, alike, is_wide, take
 from grader.simulator.numba_types import convert
 
 Bad = Any  # None: all lanes inside; else a bool per lane, or True for all of them
 
 
-def locate(machine: Machine, array: ArrayRef, indices: tuple[Any, ...], place: Place, verb: str) -> tuple[Any, Bad]:
-    """Element numbers in the array's space for the active lanes, and which lanes are outside the array."""
+def locate(
+    machine: Machine, array: ArrayRef, indices: tuple[Any, ...], place: Place, verb: str
+) -> tuple[Any, Bad, int]:
+    """Element numbers in the array's space for the active lanes, which lanes are outside, and a number's bytes.
+
+    Numbers count elements, or bytes where an element may start anywhere.
+    """
     offset, bad = 0, None
-    wrapped = []
     for index, length, stride in zip(indices, array.shape, array.strides, strict=True):
         inside, outside = _wrap(index, length)
-        wrapped.append(inside)
         offset = offset + inside * stride
         if outside is not False:
             bad = outside if bad is None else bad | outside
-    if bad is not None:
+    address = array.address
+    if (bool((address < 0).any()) if is_wide(address) else address < 0) and array.space != "several":
+        nowhere = address < 0
+        _report_nowhere(machine, array, nowhere, place, verb)
+        bad, reported = (nowhere if bad is None else bad | nowhere), bad
+        address = np.where(nowhere, 0, address)
+        if reported is not None:
+            report_outside(machine, array, indices, reported, place, verb)
+    elif bad is not None:
         report_outside(machine, array, indices, bad, place, verb)
-    return _elements(machine, array, offset), bad
+    elements, unit = _elements(machine, array, address + offset)
+    return elements, bad, unit
 
 
 def _wrap(index: Any, length: Any) -> tuple[Any, Any]:
@@ -57,15 +70,54 @@ def _wrap(index: Any, length: Any) -> tuple[Any, Any]:
     return index, outside if outside.any() else False
 
 
-def _elements(machine: Machine, array: ArrayRef, offset: Any) -> Any:
+def _elements(machine: Machine, array: ArrayRef, at: Any) -> tuple[Any, int]:
+    """Numbers of the elements at byte addresses, and what they count: elements, or bytes in odd places."""
     itemsize = array.dtype.itemsize
-    if itemsize & (itemsize - 1):
-        raise NotSimulated(f"the simulator does not know elements of {itemsize} bytes")
-    if any(not is_wide(part) and part % itemsize for part in (array.address, *array.strides)):
-        raise NotSimulated(f"the simulator does not know elements of {itemsize} bytes at odd addresses ({array.name})")
-    elements = (array.address + offset) >> (itemsize.bit_length() - 1)
-    base = machine.segment_base(array.space, itemsize)
-    return elements + base
+    if itemsize & (itemsize - 1) or _is_odd(array, at, itemsize):
+        return at + machine.segment_base(array.space, 1), 1
+    return (at >> (itemsize.bit_length() - 1)) + machine.segment_base(array.space, itemsize), itemsize
+
+
+def _is_odd(array: ArrayRef, at: Any, itemsize: int) -> bool:
+    """Whether some element does not start at a multiple of its size (which is a power of two)."""
+    if is_wide(array.address) or any(map(is_wide, array.strides)):
+        return bool((at & (itemsize - 1)).any())
+    return any(part % itemsize for part in (array.address, *array.strides))
+
+
+def _memory(machine: Machine, array: ArrayRef, unit: int) -> npt.NDArray[Any]:
+    """The array's space, to be indexed with what ``locate`` gave."""
+    space = machine.spaces[array.space]
+    return space.view(array.dtype) if unit == array.dtype.itemsize else space.view_at_bytes(array.dtype)
+
+
+def _report_nowhere(machine: Machine, array: ArrayRef, nowhere: Bad, place: Place, verb: str) -> None:
+    """Note an access through a row, slice or record that does not exist."""
+    lanes = np.flatnonzero(np.broadcast_to(nowhere, machine.active))
+    threads = machine.wave.threads(lanes[:1] if machine.lanes is None else machine.lanes[lanes[:1]])
+    block, thread = threads[0]
+    machine.findings.add(
+        "out-of-bounds",
+        Severity.ERROR,
+        place,
+        f"{verb} {array.name} through {array.outside or 'a view outside of it'}, by thread {thread} of block {block}.",
+        f"Let only threads whose index is inside {array.name} get here: guard the access with an if.",
+        array=array.name,
+        threads=threads,
+        count=len(lanes),
+    )
+
+
+def by_source(machine: Machine, array: ArrayRef) -> Iterator[tuple[ArrayRef, LaneIndex]]:
+    """Where lanes hold arrays of different buffers: each of these, and its positions among the active lanes.
+
+    While the caller works on one of them, only its lanes take part.
+    """
+    which = np.broadcast_to(array.which, machine.active)
+    for number in np.unique(which).tolist():
+        lanes = np.flatnonzero(which == number)
+        with machine.only(lanes):
+            yield take(array, lanes).of_source(number), lanes
 
 
 def report_outside(
@@ -94,14 +146,19 @@ def report_outside(
 
 def load(machine: Machine, array: ArrayRef, indices: tuple[Any, ...], place: Place) -> Any:
     """The elements at ``indices``, of the array's dtype; 0 for a lane that is outside."""
-    elements, bad = locate(machine, array, indices, place, "Read of")
+    if array.which is not None:
+        values = np.zeros(machine.active, array.dtype)
+        for part, lanes in by_source(machine, array):
+            values[lanes] = load(machine, part, take(indices, lanes), place)
+        return values
+    elements, bad, unit = locate(machine, array, indices, place, "Read of")
     machine.count(array, "loads")
-    memory = machine.spaces[array.space].view(array.dtype)
+    memory = _memory(machine, array, unit)
     if bad is None:
-        machine.watch.read(array, elements, None, place)
+        machine.watch.read(array, elements, None, place, unit)
         return memory[elements]
     inside = ~np.broadcast_to(bad, machine.active)
-    machine.watch.read(array, elements, inside, place)
+    machine.watch.read(array, elements, inside, place, unit)
     values = np.zeros(machine.active, array.dtype)
     values[inside] = memory[np.broadcast_to(elements, machine.active)[inside]]
     return values
@@ -109,18 +166,22 @@ def load(machine: Machine, array: ArrayRef, indices: tuple[Any, ...], place: Pla
 
 def store(machine: Machine, array: ArrayRef, indices: tuple[Any, ...], value: Any, place: Place) -> None:
     """Write ``value``, cast to the array's dtype. Of lanes that write one element, the last wins."""
-    elements, bad = locate(machine, array, indices, place, "Write to")
+    if array.which is not None:
+        for part, lanes in by_source(machine, array):
+            store(machine, part, take(indices, lanes), take(value, lanes), place)
+        return
+    elements, bad, unit = locate(machine, array, indices, place, "Write to")
     machine.count(array, "stores")
-    memory = machine.spaces[array.space].view(array.dtype)
+    memory = _memory(machine, array, unit)
     value = convert(value, array.dtype)
     if bad is not None:
         inside = ~np.broadcast_to(bad, machine.active)
         value = value[inside] if is_wide(value) else value
-        machine.watch.write(array, elements, inside, place, value)
+        machine.watch.write(array, elements, inside, place, value, unit)
         elements = np.broadcast_to(elements, machine.active)[inside]
         memory[elements] = value
         return
-    machine.watch.write(array, elements, None, place, value)
+    machine.watch.write(array, elements, None, place, value, unit)
     if is_wide(value) and not is_wide(elements):
         value = value[-1]
     memory[elements] = value
@@ -140,12 +201,19 @@ def atomic(
 
     Returns the old values. ``direct`` is a ufunc whose ``at`` does the same when nobody wants them.
     """
-    elements, bad = locate(machine, array, indices, place, "Atomic operation on")
+    if array.which is not None:
+        old = np.zeros(machine.active, array.dtype)
+        for part, lanes in by_source(machine, array):
+            of_lanes = take(operands, lanes)
+            before = atomic(machine, part, take(indices, lanes), place, combine, of_lanes, direct, need_old)
+            old[lanes] = before if need_old else 0
+        return old
+    elements, bad, unit = locate(machine, array, indices, place, "Atomic operation on")
     machine.count(array, "atomics")
-    memory = machine.spaces[array.space].view(array.dtype)
+    memory = _memory(machine, array, unit)
     everyone = np.arange(machine.active) if bad is None else np.flatnonzero(~np.broadcast_to(bad, machine.active))
     where = np.broadcast_to(elements, machine.active)[everyone]
-    machine.watch.atomic(array, elements, None if bad is None else everyone, place)
+    machine.watch.atomic(array, elements, None if bad is None else everyone, place, unit)
     values = [np.broadcast_to(convert(operand, array.dtype), machine.active)[everyone] for operand in operands]
     if direct is not None and not need_old:
         direct.at(memory, where, values[0])
@@ -170,8 +238,11 @@ def turns(where: npt.NDArray[np.intp]) -> list[npt.NDArray[np.intp]]:
 
 
 def view(machine: Machine, array: ArrayRef, items: tuple[Any, ...], place: Place) -> ArrayRef:
-    """Basic indexing with integers, ``slice`` values (start, stop, step) and missing trailing axes."""
-    address = array.address
+    """Basic indexing with integers, ``slice`` values (start, stop, step) and missing trailing axes.
+
+    A row or record that is outside can be had, but not read or written: only that is reported.
+    """
+    address, note = array.address, array.outside
     shape: list[Any] = []
     strides: list[Any] = []
     everything = ("slice", None, None, None)
@@ -188,13 +259,23 @@ def view(machine: Machine, array: ArrayRef, items: tuple[Any, ...], place: Place
             strides.append(stride * step)
             continue
         inside, outside = _wrap(item, length)
-        if outside is not False:
-            report_outside(
-                machine, array, tuple(i for i in items if not isinstance(i, tuple)), outside, place, "View of"
-            )
-            inside = np.where(outside, 0, inside)
         address = address + inside * stride
-    return replace(array, address=address, shape=tuple(shape), strides=tuple(strides))
+        if outside is not False:
+            address = np.where(outside, NOWHERE, address)[()]
+            note = note or _example(machine, array, items, outside)
+    return replace(array, address=address, shape=tuple(shape), strides=tuple(strides), outside=note)
+
+
+def _example(machine: Machine, array: ArrayRef, items: tuple[Any, ...], outside: Bad) -> str:
+    """What a lane's view of an array would have been, had it not been outside."""
+    lane = int(np.flatnonzero(np.broadcast_to(outside, machine.active))[0])
+
+    def of_lane(value: Any) -> Any:
+        return int(np.broadcast_to(value, machine.active)[lane])
+
+    index = ", ".join(":" if isinstance(i, tuple) else "..." if i is Ellipsis else str(of_lane(i)) for i in items)
+    shape = tuple(of_lane(n) for n in array.shape)
+    return f"{array.name}[{index}] outside its shape {shape}"
 
 
 def pick_item(machine: Machine, items: tuple[Any, ...], index: Any, name: str, place: Place) -> Any:
@@ -214,8 +295,9 @@ def pick(items: tuple[Any, ...], index: Any) -> Any:
     if isinstance(items[0], tuple):
         return tuple(pick(parts, index) for parts in zip(*items, strict=True))
     if isinstance(items[0], ArrayRef):
-        whole = [item.parts() for item in items]
-        return items[0].with_parts(tuple(pick(parts, index) for parts in zip(*whole, strict=True)))
+        arrays = alike(list(items))
+        whole = [item.parts() for item in arrays]
+        return arrays[0].with_parts(tuple(pick(parts, index) for parts in zip(*whole, strict=True)))
     stacked = np.stack([np.broadcast_to(item, index.shape) for item in items])
     return stacked[index, np.arange(index.size)]
 

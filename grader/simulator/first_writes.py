@@ -6,6 +6,7 @@ contents: outputs, and ``cuda.device_array``.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,8 +24,8 @@ class FirstWrites:
 
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
-        # Shared and local arrays, by space and address, that are known to be written whole.
-        self._written: set[tuple[str, int]] = set()
+        # Shared and local arrays that are known to be written whole.
+        self._written: set[Any] = set()
 
     def begin_wave(self) -> None:
         """New blocks run, with new shared and local memory."""
@@ -36,39 +37,51 @@ class FirstWrites:
             return False
         if array.space == "global":
             return array.root in self._machine.memory.garbage
-        return (array.space, array.address) not in self._written if isinstance(array.address, int) else True
+        return not isinstance(array.address, int) or _extent(array) not in self._written
 
-    def _unwritten(self, array: ArrayRef, elements: Any, inside: Any) -> npt.NDArray[np.bool_]:
+    def _flags(self, array: ArrayRef, elements: Any, inside: Any, unit: int) -> tuple[npt.NDArray[np.bool_], Any]:
+        """The flags of an array's space, and an index that gives, per lane that is inside, those of its bytes."""
+        flags = self._machine.spaces[array.space].unwritten(unit)
+        index = elements if inside is None else self._per_lane(elements, inside)
+        if unit == array.dtype.itemsize:
+            return flags, index
+        return flags.reshape(-1), np.asarray(index)[..., None] + np.arange(array.dtype.itemsize)
+
+    def _unwritten(self, array: ArrayRef, elements: Any, inside: Any, unit: int) -> npt.NDArray[np.bool_]:
         """Per active lane that is inside, whether any byte of its element is unwritten."""
-        flags = self._machine.spaces[array.space].unwritten(array.dtype.itemsize)
-        return np.asarray(flags[self._per_lane(elements, inside)].any(axis=-1))
+        flags, index = self._flags(array, self._per_lane(elements, None), inside, unit)
+        return np.asarray(flags[index].any(axis=-1))
 
     def _per_lane(self, values: Any, inside: Any) -> Any:
         wide = np.broadcast_to(values, self._machine.active)
         return wide if inside is None else wide[inside]
 
-    def note(self, array: ArrayRef, elements: Any, inside: Any) -> None:
-        """The active lanes (``inside`` None: all; else which) write these elements."""
+    def note(self, array: ArrayRef, elements: Any, inside: Any, unit: int) -> None:
+        """The active lanes (``inside`` None: all; else which) write these elements, numbers of ``unit`` bytes."""
         if self._holds_garbage(array):
-            flags = self._machine.spaces[array.space].unwritten(array.dtype.itemsize)
-            flags[elements if inside is None else self._per_lane(elements, inside)] = False
+            flags, index = self._flags(array, elements, inside, unit)
+            flags[index] = False
 
     def _note_complete(self, array: ArrayRef) -> None:
         """Shared and local arrays are mostly written whole before they are read: no need to ask again then."""
         space = self._machine.spaces[array.space]
-        if array.space == "global" or not isinstance(array.address, int) or any(map(is_wide, array.shape)):
+        extent = _extent(array)
+        if array.space == "global" or not isinstance(array.address, int) or extent is None:
             return
-        first, nbytes = array.address, int(np.prod(array.shape)) * array.dtype.itemsize
+        nbytes = math.prod(array.shape) * array.dtype.itemsize
+        if array.strides[:1] != (nbytes // max(array.shape[0], 1),) or array.strides[-1] != array.dtype.itemsize:
+            return  # a column, a field: not one stretch of bytes
+        first = array.address
         used = self._machine.wave.segments(array.space)
         flags = space.unwritten(1).reshape(-1, space.segment)[:used, first : first + nbytes]
         if not flags.any():
-            self._written.add((array.space, first))
+            self._written.add(extent)
 
-    def check(self, array: ArrayRef, elements: Any, inside: Any, place: Place, verb: str) -> None:
+    def check(self, array: ArrayRef, elements: Any, inside: Any, place: Place, verb: str, unit: int) -> None:
         """Report the active lanes that read what nobody has written."""
         if not self._holds_garbage(array):
             return
-        bad = self._unwritten(array, elements, inside)
+        bad = self._unwritten(array, elements, inside, unit)
         if not bad.any():
             self._note_complete(array)
             return
@@ -88,3 +101,10 @@ class FirstWrites:
             array=array.name,
             count=int(bad.sum()),
         )
+
+
+def _extent(array: ArrayRef) -> Any:
+    """What tells the memory of arrays apart that are the same for all lanes; None for others."""
+    if not array.shape or any(map(is_wide, array.shape)) or any(map(is_wide, array.strides)):
+        return None
+    return array.space, array.address, array.shape, array.strides

@@ -3,7 +3,10 @@
 A space is one flat stretch of bytes: global memory is one segment that all lanes share, shared memory has a
 segment per block of the wave, local memory one per lane. An array is an address, a shape and strides, each the
 same for all lanes (a Python int) or one value per lane (an int64 array): views differ by lane in
-``for row in a`` and ``b = a if c else a[1:]``.
+``for row in a`` and ``b = a if c else a[1:]``. Lanes may even hold arrays of different buffers or spaces
+(``b = a if c else s``): then ``which`` says for each lane which of ``sources`` its array belongs to.
+
+A record, as Numba has it, is a reference into memory: an array without axes of a structured dtype.
 """
 
 from __future__ import annotations
@@ -38,6 +41,7 @@ class Space:
         self.segment = segment
         self.bytes: Bytes = np.full(max(round_up(nbytes), SEGMENT), GARBAGE, np.uint8)
         self._views: dict[np.dtype[Any], npt.NDArray[Any]] = {}
+        self._views_at_bytes: dict[np.dtype[Any], npt.NDArray[Any]] = {}
         # Bytes that hold garbage until somebody writes them; made when first asked for.
         self._unwritten: npt.NDArray[np.bool_] | None = None
 
@@ -46,6 +50,13 @@ class Space:
         if dtype not in self._views:
             self._views[dtype] = self.bytes.view(dtype)
         return self._views[dtype]
+
+    def view_at_bytes(self, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+        """An element of ``dtype`` at every byte, whatever its alignment."""
+        if dtype not in self._views_at_bytes:
+            count = self.bytes.size - dtype.itemsize + 1
+            self._views_at_bytes[dtype] = np.ndarray((count,), dtype, self.bytes, 0, (1,))
+        return self._views_at_bytes[dtype]
 
     def scrub(self) -> None:
         """Garbage everywhere, as before the first write."""
@@ -81,12 +92,21 @@ class GlobalSpace(Space):
                 self._unwritten = np.concatenate([self._unwritten, np.ones(grown.size - self.bytes.size, bool)])
             self.bytes = grown
             self._views.clear()
+            self._views_at_bytes.clear()
         return address
+
+
+# The address of a view that lies outside of its array: nothing can be read or written through it.
+NOWHERE = -(1 << 62)
+Source = tuple[str, str, int]  # space, name, root
 
 
 @dataclass(frozen=True, eq=False)
 class ArrayRef:
-    """An array in a space: ``address`` and ``strides`` in bytes, ``shape`` in elements."""
+    """An array in a space: ``address`` and ``strides`` in bytes, ``shape`` in elements.
+
+    Where lanes hold arrays of different buffers, ``which`` is a position in ``sources`` and ``space`` is "several".
+    """
 
     space: str
     name: str
@@ -95,6 +115,9 @@ class ArrayRef:
     shape: tuple[Lanes, ...]
     strides: tuple[Lanes, ...]
     root: int = -1  # where the buffer or array starts that it is a view of; -1 where that is not known
+    which: Lanes = None
+    sources: tuple[Source, ...] = ()
+    outside: str = ""  # of a view that is NOWHERE for some lanes: an example of what it would have been
 
     @classmethod
     def contiguous(
@@ -106,12 +129,28 @@ class ArrayRef:
 
     def parts(self) -> tuple[Lanes, ...]:
         """Every component that may differ by lane."""
-        return (self.address, *self.shape, *self.strides)
+        parts = (self.address, *self.shape, *self.strides)
+        return parts if self.which is None else (*parts, self.which)
 
     def with_parts(self, parts: tuple[Lanes, ...]) -> ArrayRef:
         """The same array with other components, in the order of ``parts``."""
         ndim = len(self.shape)
-        return replace(self, address=parts[0], shape=tuple(parts[1 : 1 + ndim]), strides=tuple(parts[1 + ndim :]))
+        shape, strides = tuple(parts[1 : 1 + ndim]), tuple(parts[1 + ndim : 1 + 2 * ndim])
+        which = None if self.which is None else parts[-1]
+        return replace(self, address=parts[0], shape=shape, strides=strides, which=which)
+
+    def with_sources(self, sources: tuple[Source, ...]) -> ArrayRef:
+        """The same array, told apart from others by its position in ``sources``."""
+        own = self.sources or ((self.space, self.name, self.root),)
+        position = np.array([sources.index(source) for source in own])
+        which = int(position[0]) if self.which is None else position[self.which]
+        names = " or ".join(dict.fromkeys(name for _, name, _ in sources))
+        return replace(self, space="several", name=names, root=-1, which=which, sources=sources)
+
+    def of_source(self, number: int) -> ArrayRef:
+        """The array of those lanes whose ``which`` is ``number``."""
+        space, name, root = self.sources[number]
+        return replace(self, space=space, name=name, root=root, which=None, sources=())
 
 
 class RangeIterator:
@@ -128,6 +167,17 @@ class RangeIterator:
     def is_uniform(self) -> bool:
         """Whether all lanes are at the same turn."""
         return not any(isinstance(part, np.ndarray) for part in (self.next, self.step, self.remaining))
+
+
+def alike(arrays: list[ArrayRef]) -> list[ArrayRef]:
+    """Arrays that one variable may hold, so that they differ in their parts alone."""
+    first = arrays[0]
+    if any(array.dtype != first.dtype for array in arrays):
+        raise NotSimulated(f"the simulator does not know a variable of dtypes {[str(a.dtype) for a in arrays]}")
+    if all((a.space, a.root, a.sources) == (first.space, first.root, first.sources) for a in arrays):
+        return arrays
+    sources = tuple(dict.fromkeys(s for a in arrays for s in a.sources or ((a.space, a.name, a.root),)))
+    return [array.with_sources(sources) for array in arrays]
 
 
 def is_wide(value: Any) -> bool:
@@ -170,22 +220,17 @@ def merge(old: Any, new: Any, lanes: npt.NDArray[np.intp], total: int) -> Any:
     """``old`` for all ``total`` lanes, with ``new`` in place for ``lanes``. Never writes into ``old``'s arrays,
     iterators apart, which are shared state.
     """
-    if old is None and not _has_wide(new):
-        return new
+    if new is None or (old is None and not _has_wide(new)):
+        return old if new is None else new
     if isinstance(new, tuple):
         olds = old if isinstance(old, tuple) else (None,) * len(new)
         return tuple(merge(o, n, lanes, total) for o, n in zip(olds, new, strict=True))
     if isinstance(new, ArrayRef):
         if not isinstance(old, ArrayRef):
             old = new.with_parts(tuple(0 for _ in new.parts()))
-        same_root = old.root == new.root
-        if (old.space, old.dtype) != (new.space, new.dtype) or (new.space == "global" and not same_root):
-            raise NotSimulated(
-                f"the simulator does not know a variable that is {old.name} for some threads and {new.name} for others"
-            )
+        old, new = alike([old, new])
         parts = tuple(merge(o, n, lanes, total) for o, n in zip(old.parts(), new.parts(), strict=True))
-        merged = new.with_parts(parts)
-        return merged if same_root else replace(merged, root=-1)
+        return replace(new.with_parts(parts), outside=new.outside or old.outside)
     if isinstance(new, RangeIterator):
         if not isinstance(old, RangeIterator):
             return RangeIterator(

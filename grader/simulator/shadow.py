@@ -72,6 +72,12 @@ class Touch:
     atomic: bool
     time: int
 
+    def finer(self, times: int) -> Touch:
+        """The same accesses, with granules of which ``times`` make up one of these."""
+        stamps = [np.repeat(s, times) if isinstance(s, np.ndarray) else s for s in (self.epoch, self.warp_epoch)]
+        granules = (self.granules[:, None] * times + np.arange(times)).reshape(-1)
+        return Touch(granules, np.repeat(self.threads, times), *stamps, self.place, self.atomic, self.time)
+
 
 @dataclass
 class Mark:
@@ -95,6 +101,11 @@ class Mark:
             np.zeros(granules, bool),
             np.zeros(granules, np.int32),
         )
+
+    def finer(self, times: int) -> Mark:
+        """The same marks for granules of which ``times`` make up one of these."""
+        arrays = (self.thread, self.epoch, self.warp_epoch, self.place, self.atomic, self.time)
+        return Mark(*(np.repeat(array, times) for array in arrays))
 
     def set(self, touch: Touch) -> None:
         """Make ``touch`` the last access of its granules."""
@@ -133,6 +144,14 @@ class Shadow:
         """A shadow of untouched memory."""
         count = -(-nbytes // granule)
         return cls(granule, Mark.nobody(count), Mark.nobody(count))
+
+    def finer(self, granule: int) -> Shadow:
+        """The same shadow with smaller granules."""
+        times = self.granule // granule
+        for region in self.regions.values():
+            region.unmarked_reads = [touch.finer(times) for touch in region.unmarked_reads]
+            region.unmarked *= times
+        return Shadow(granule, self.writes.finer(times), self.reads.finer(times), self.regions)
 
     def regions_of(self, root: int) -> list[Region]:
         """The part of the array that starts at ``root``; all parts for an array that differs by thread (-1)."""

@@ -9,6 +9,7 @@ keep the last reader and writer of each place per barrier interval.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -118,13 +119,16 @@ class Watch:
 
     # ------------------------------------------------------------------ accesses
 
-    def read(self, array: ArrayRef, elements: Any, inside: Any, place: Place) -> None:
-        """The active lanes (``inside`` None: all; else a bool per lane) read these elements."""
-        self._first_writes.check(array, elements, inside, place, "Read of")
-        shadow = self._shadow(array)
+    def read(self, array: ArrayRef, elements: Any, inside: Any, place: Place, unit: int) -> None:
+        """The active lanes (``inside`` None: all; else a bool per lane) read these elements.
+
+        ``elements`` counts ``unit`` bytes: those of an element, or 1 where elements may start anywhere.
+        """
+        self._first_writes.check(array, elements, inside, place, "Read of", unit)
+        shadow = self._shadow(array, unit)
         if shadow is None:
             return
-        touch = self._touch(shadow, array, elements, inside, place, atomic=False)
+        touch = self._touch(shadow, array, elements, inside, place, unit, atomic=False)
         regions = shadow.regions_of(array.root)
         if not any(region.written for region in regions):
             regions[0].unmarked_reads.append(touch)
@@ -135,19 +139,21 @@ class Watch:
         self._check(shadow.writes, touch, array, ("reads", "wrote"))
         shadow.mark_read(touch, self._number, self._is_published)
 
-    def write(self, array: ArrayRef, elements: Any, inside: Any, place: Place, values: Any) -> None:
+    def write(self, array: ArrayRef, elements: Any, inside: Any, place: Place, values: Any, unit: int) -> None:
         """They write ``values`` (one, or one per lane that is inside), before memory has changed."""
-        self._first_writes.note(array, elements, inside)
-        shadow = self._shadow(array)
+        self._first_writes.note(array, elements, inside, unit)
+        shadow = self._shadow(array, unit)
         if shadow is None:
             return
-        touch = self._touch(shadow, array, elements, inside, place, atomic=False)
+        touch = self._touch(shadow, array, elements, inside, place, unit, atomic=False)
         regions = shadow.regions_of(array.root)
         shadow.mark_reads(regions, self._number, self._is_published)
         lanes = touch.granules.size * shadow.granule // array.dtype.itemsize
         here = np.broadcast_to(elements, self._machine.active)
         here = here if inside is None else here[inside]
-        same = np.broadcast_to(self._machine.spaces[array.space].view(array.dtype)[here] == values, lanes)
+        space = self._machine.spaces[array.space]
+        memory = space.view(array.dtype) if unit == array.dtype.itemsize else space.view_at_bytes(array.dtype)
+        same = np.broadcast_to(memory[here] == values, lanes)
         repeat = touch.granules.size // max(lanes, 1)
         same = np.repeat(same, repeat) if repeat > 1 else same
         values = np.repeat(values, repeat) if repeat > 1 and isinstance(values, np.ndarray) else values
@@ -158,15 +164,15 @@ class Watch:
             region.written = True
         self._check_crowd(shadow, touch, array, values)
 
-    def atomic(self, array: ArrayRef, elements: Any, inside: Any, place: Place) -> None:
+    def atomic(self, array: ArrayRef, elements: Any, inside: Any, place: Place, unit: int) -> None:
         """They execute an atomic operation, which also publishes what was fenced before and acquires."""
         self._publish_and_acquire()
-        self._first_writes.check(array, elements, inside, place, "Atomic operation on")
-        self._first_writes.note(array, elements, inside)
-        shadow = self._shadow(array)
+        self._first_writes.check(array, elements, inside, place, "Atomic operation on", unit)
+        self._first_writes.note(array, elements, inside, unit)
+        shadow = self._shadow(array, unit)
         if shadow is None:
             return
-        touch = self._touch(shadow, array, elements, inside, place, atomic=True)
+        touch = self._touch(shadow, array, elements, inside, place, unit, atomic=True)
         regions = shadow.regions_of(array.root)
         shadow.mark_reads(regions, self._number, self._is_published)
         self._check(shadow.reads, touch, array, ("changes", "read"))
@@ -177,7 +183,7 @@ class Watch:
 
     # ------------------------------------------------------------------ shadows
 
-    def _shadow(self, array: ArrayRef) -> Shadow | None:
+    def _shadow(self, array: ArrayRef, unit: int) -> Shadow | None:
         if array.space not in {"global", "shared"}:
             return None
         key: Any = "shared" if array.space == "shared" else array.root
@@ -190,9 +196,11 @@ class Watch:
             else:
                 self._shadows[key] = None
         shadow = self._shadows[key]
-        if shadow is not None and array.dtype.itemsize % shadow.granule:
-            # Elements smaller than what the shadow tells apart: no verdict is better than a wrong one.
-            self._shadows[key] = shadow = None
+        if shadow is not None and (array.dtype.itemsize % shadow.granule or unit % shadow.granule):
+            # Elements smaller than what the shadow tells apart, or at addresses between.
+            finer = shadow.finer(math.gcd(array.dtype.itemsize, unit, shadow.granule))
+            more = finer.writes.thread.size - shadow.writes.thread.size
+            self._shadows[key] = shadow = finer if self._affordable(more) else None
         return shadow
 
     def _affordable(self, granules: int) -> bool:
@@ -201,7 +209,7 @@ class Watch:
         return self._budget >= 0
 
     def _touch(
-        self, shadow: Shadow, array: ArrayRef, elements: Any, inside: Any, place: Place, *, atomic: bool
+        self, shadow: Shadow, array: ArrayRef, elements: Any, inside: Any, place: Place, unit: int, *, atomic: bool
     ) -> Touch:
         machine = self._machine
         active = machine.active
@@ -218,10 +226,10 @@ class Watch:
             epoch = epoch[inside] if isinstance(epoch, np.ndarray) else epoch
             warp_epoch = warp_epoch[inside] if isinstance(warp_epoch, np.ndarray) else warp_epoch
         if array.space == "global":
-            granules = granules - self._watched[array.root][0] // array.dtype.itemsize
+            granules = granules - self._watched[array.root][0] // unit
         wide = array.dtype.itemsize // shadow.granule
         if wide > 1:
-            granules = (granules[:, None] * wide + np.arange(wide)).reshape(-1)
+            granules = (granules[:, None] * (unit // shadow.granule) + np.arange(wide)).reshape(-1)
             threads = np.repeat(threads, wide)
             epoch = np.repeat(epoch, wide) if isinstance(epoch, np.ndarray) else epoch
             warp_epoch = np.repeat(warp_epoch, wide) if isinstance(warp_epoch, np.ndarray) else warp_epoch

@@ -28,32 +28,6 @@ def test_an_unsigned_index_that_wrapped_is_outside(launch):
     assert result.findings[0].count == 1
 
 
-def test_an_array_chosen_by_thread_is_right_or_unknown(launch):
-    def rows(a, out):
-        i = cuda.grid(1)
-        b = a[0] if i % 2 else a[1]
-        out[i] = b[i]
-
-    def spaces(a, out):
-        s = cuda.shared.array(32, float32)
-        i = cuda.grid(1)
-        s[i] = i
-        b = s if i % 2 else a
-        out[i] = b[i]
-
-    def roots(a, out):
-        i = cuda.grid(1)
-        b = a if i % 2 else out
-        b[i // 2] = i
-
-    a, out = np.random.default_rng(1).random((2, 32)), np.zeros(32)
-    launch(rows, 1, 32, a, out)
-    np.testing.assert_array_equal(out, np.where(np.arange(32) % 2, a[0], a[1]))
-    for kernel in (spaces, roots):
-        with pytest.raises(NotSimulated, match="for some threads"):
-            launch(kernel, 1, 32, np.zeros(32, np.float32), np.zeros(32, np.float32))
-
-
 def test_zip_asks_no_part_beyond_the_shortest(launch):
     def kernel(n, out):
         s = cuda.shared.array(4, float32)
