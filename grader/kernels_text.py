@@ -6,6 +6,7 @@ names a function without naming an object.
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from types import CodeType
@@ -36,6 +37,13 @@ class KernelsText:
         self.codes = tuple(_walk(code))  # kept, so that their ids stay theirs
         self._index = {id(each): index for index, each in enumerate(self.codes)}
         return code
+
+    def tree(self) -> ast.Module:
+        """The text's syntax tree; an empty one where Python cannot make one."""
+        try:
+            return ast.parse(self._text, self.filename)
+        except (SyntaxError, ValueError, RecursionError, OverflowError, MemoryError):
+            return ast.Module([], [])
 
     def index_of(self, code: CodeType) -> int | None:
         """A code object's place in the pre-order walk over the text; None for a foreign one."""

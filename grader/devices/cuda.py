@@ -17,9 +17,10 @@ from grader.gpu_models import GpuModel
 from grader.kernels_text import KernelsText
 from grader.plan import View
 from grader.records import Failure, Finding, LaunchRecord
-from grader.simulator.frontend import KernelError, explain, numba_errors
+from grader.simulator.frontend import KernelError, numba_errors
 from grader.simulator.launch import LaunchRefused, check_geometry
 from grader.simulator.numba_types import declared_type
+from grader.simulator.rejections import explain
 
 
 def describe_gpu() -> dict[str, Any] | None:

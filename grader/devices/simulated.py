@@ -12,6 +12,7 @@ from grader.gpu_models import GpuModel
 from grader.kernels_text import KernelsText
 from grader.plan import View
 from grader.records import Failure, Finding, LaunchRecord
+from grader.simulator.advice import advice_for
 from grader.simulator.frontend import KernelError
 from grader.simulator.launch import LaunchRefused, Simulator, StepLimit, deadline_in
 from grader.simulator.memory import ArrayRef, GlobalSpace
@@ -146,5 +147,5 @@ def rejected(kernel: Kernel, error: KernelError, text: KernelsText) -> Failure:
         f"Numba cannot compile the kernel {kernel.name}.",
         found=str(error),
         where=str(text.place(error.line or kernel.line)),
-        advice="Kernels are a subset of Python: numbers, tuples, arrays, math and numba.cuda.",
+        advice=advice_for(str(error), error.line, text),
     )

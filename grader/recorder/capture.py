@@ -23,6 +23,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from grader import plan
 from grader.recorder.arrays import Contentless
+from grader.recorder.forgotten_calls import forgotten_call
 from grader.recorder.launches import Kernel
 from grader.recorder.mistakes import is_a, readable, type_name
 from grader.recorder.named_tuples import defaults_of, fields_of
@@ -82,6 +83,7 @@ class Capture:
             return known
         function = given if isinstance(given, FunctionType) else given.py_func
         code = self._code_index(function)
+        self._refuse_forgotten_call(function)
         functions = self._context.recording.functions
         if len(functions) >= plan.MAX_FUNCTIONS:
             self._context.mistakes.refuse(
@@ -191,6 +193,19 @@ class Capture:
             return self._paths.get(id(value))
         except TypeError:
             return None
+
+    def _refuse_forgotten_call(self, function: FunctionType) -> None:
+        forgotten = forgotten_call(function)
+        if forgotten is not None:
+            name, line = forgotten
+            self._context.mistakes.refuse(
+                "not-called",
+                f"{name} without parentheses does nothing.",
+                expected=f"{name}()",
+                found=name,
+                advice=f"Write {name}(): only the parentheses make it a call.",
+                line=line,
+            )
 
     def _refuse_foreign(self, function: Any) -> NoReturn:
         name = getattr(function, "__qualname__", type(function).__name__)

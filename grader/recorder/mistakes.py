@@ -5,6 +5,7 @@ Comes in: exceptions and frames of student code. Goes out: ``Failure`` records w
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from types import FrameType, TracebackType
@@ -50,9 +51,10 @@ class Mistakes:
         expected: str = "",
         found: str = "",
         advice: str = "",
+        line: int | None = None,
     ) -> NoReturn:
-        """End the recording with a failure at the student's current line: raises RefusedError."""
-        place = self._text.place(self.line())
+        """End the recording with a failure at ``line``, else the student's current one: raises RefusedError."""
+        place = self._text.place(self.line() if line is None else line)
         failure = Failure(kind, what, expected, found, str(place) if place.line else "", advice)
         if self.first is None:
             self.first = failure
@@ -90,7 +92,8 @@ class Mistakes:
         if is_a(error, ImportError):
             advice = "Only numba, numpy and Python's own modules are needed."
             return Failure("import-error", "An import failed.", where=where, found=found, advice=advice)
-        return Failure("exception", f"kernels.py raised an exception {when}.", where=where, found=found)
+        advice = advice_for(error, message_of(error))
+        return Failure("exception", f"kernels.py raised an exception {when}.", where=where, found=found, advice=advice)
 
     def of_syntax(self, error: Exception) -> Failure:
         """The failure for a text that Python cannot compile."""
@@ -107,6 +110,31 @@ class Mistakes:
             if self._text.index_of(code) is not None:
                 yield self._text.place(traceback.tb_lineno, code.co_qualname)
             traceback = traceback.tb_next
+
+
+# Exceptions of typical mistakes in host code, by their text, and what to try.
+_ADVICE = (
+    (r"'function' object is not subscriptable", "Is @cuda.jit missing above the def of the kernel?"),
+    (r"'CPUDispatcher' object is not subscriptable", "@njit is for the CPU: a kernel needs @cuda.jit."),
+    (r"'Configured' object", "A launch is kernel[blocks, threads](arguments): brackets, then parentheses."),
+    (r"'Kernel' object does not support the context", "A launch is kernel[blocks, threads](arguments)."),
+    (r"cannot unpack non-iterable int", "One number stands where several are unpacked; .shape has one per dimension."),
+    (
+        r"(?:not enough|too many) values to unpack",
+        "Write as many names on the left as there are values on the right; .shape has one per dimension.",
+    ),
+    (r"unsupported operand type.*'tuple'", "A shape is a tuple: take one of its numbers, as in x.shape[0], or x.size."),
+    (r"'tuple' object is not callable", "A shape is written x.shape[0], with square brackets."),
+    (r"'int' object is not callable", "This is a number: remove the parentheses, as in x.size."),
+    (r"'_?DeviceArray' object is not callable", "Arrays take square brackets: x[...], not x(...)."),
+)
+
+
+def advice_for(error: BaseException, message: str) -> str:
+    """What to try after an exception in host code; "" where its text says enough."""
+    if is_a(error, NameError):
+        return "A name must be assigned, imported, or be a parameter, before it is used. Is it misspelt?"
+    return next((advice for pattern, advice in _ADVICE if re.search(pattern, message)), "")
 
 
 def message_of(error: BaseException) -> str:

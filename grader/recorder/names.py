@@ -19,6 +19,7 @@ import numba
 
 from grader.recorder.arrays import READING_METHODS, DeviceArray
 from grader.recorder.mistakes import Mistakes
+from grader.spelling import nearest
 
 ROOT = "numba.cuda"
 # Parts of numba.cuda that kernels use and that importing numba.cuda alone need not load.
@@ -49,7 +50,9 @@ class Provided:
         if name.startswith("__"):
             raise AttributeError(name)
         if not hasattr(self._real, name):
-            raise AttributeError(f"{self.path!r} has no attribute {name!r}")
+            near = nearest(name, (known for known in dir(self._real) if not known.startswith("_")))
+            guess = f". Did you mean {near!r}?" if near else ""
+            raise AttributeError(f"{self.path!r} has no attribute {name!r}{guess}")
         return provided(f"{self.path}.{name}", getattr(self._real, name), self._mistakes)
 
     def __call__(self, *_: Any, **__: Any) -> Any:

@@ -138,6 +138,95 @@ CASES = {
 }
 
 
+STRIDED = RIGHT.replace(
+    "    if i < out.size:\n        out[i]", "    for i in range(i, out.size, cuda.gridsize(1)):\n        out[i]"
+)
+# a kernels.py with a typical mistake in the kernel → what the student is told to try
+ADVICE = {
+    "a misspelt index": (RIGHT.replace("cuda.grid(1)", "cuda.thredIdx.x"), "Did you mean cuda.threadIdx?"),
+    "a name in other capitals": (RIGHT.replace("cuda.grid(1)", "cuda.threadidx.x"), "Did you mean cuda.threadIdx?"),
+    "a misspelt barrier": (RIGHT.replace(LINE, "cuda.syncthread()"), "Did you mean cuda.syncthreads?"),
+    "a misspelt shared array": (
+        RIGHT.replace(LINE, "s = cuda.shared.arary(64, float32)"),
+        "Did you mean cuda.shared.array?",
+    ),
+    "a missing dot": (RIGHT.replace(LINE, "s = cuda.sharedarray(64, float32)"), "Did you mean cuda.shared.array?"),
+    "a misspelt atomic": (RIGHT.replace(LINE, "cuda.atomic.ad(out, i, x[i])"), "Did you mean cuda.atomic.add?"),
+    "a misspelt axis": (RIGHT.replace("cuda.grid(1)", "cuda.threadIdx.X"), "Did you mean .x?"),
+    "no axis": (RIGHT.replace("cuda.grid(1)", "cuda.threadIdx + 1"), "cuda.threadIdx.x"),
+    "a misspelt attribute": (RIGHT.replace("i < out.size", "i < out.sise"), "Did you mean .size?"),
+    "a misspelt name of math": (RIGHT.replace("factor *", "math.sqr(factor) *"), "Did you mean math.sqrt?"),
+    "a misspelt variable": (RIGHT.replace("factor *", "faktor *"), "Did you mean factor?"),
+    "cuda left out": (RIGHT.replace("cuda.grid(1)", "threadIdx.x"), "Write cuda.threadIdx."),
+    "a shape as a bound": (RIGHT.replace("i < out.size", "i < out.shape"), "use out.shape[0] or out.size"),
+    "a shape on the left": (RIGHT.replace("i < out.size", "out.shape > i"), "use out.shape[0] or out.size"),
+    "a shape by another name": (
+        RIGHT.replace("    if i < out.size", "    n = out.shape\n    if i < n"),
+        "use out.shape[0] or out.size",
+    ),
+    "a shape as a range": (RIGHT.replace("if i < out.size", "for i in range(out.shape)"), "use out.shape[0]"),
+    "two dimensions as a number": (RIGHT.replace("grid(1)", "grid(2)"), "write x, y = cuda.grid(2), or cuda.grid(1)"),
+    "two dimensions as an index": (
+        RIGHT.replace("grid(1)", "grid(2)").replace("if i < out.size", "if True"),
+        "write x, y = cuda.grid(2), or cuda.grid(1)",
+    ),
+    "two dimensions in a sum": (RIGHT.replace("grid(1)", "grid(2) + 1"), "or cuda.grid(1) for one number"),
+    "a stride of two dimensions": (STRIDED.replace("gridsize(1)", "gridsize(2)"), "or cuda.gridsize(1) for one number"),
+    "one dimension unpacked into two": (
+        RIGHT.replace("i = cuda.grid(1)", "i, j = cuda.grid(1)"),
+        "cuda.grid(1) is one number: write i = cuda.grid(1), or x, y = cuda.grid(2)",
+    ),
+    "three dimensions unpacked into two": (
+        RIGHT.replace("i = cuda.grid(1)", "i, j = cuda.grid(3)"),
+        "cuda.grid(2) gives 2 numbers",
+    ),
+    "no dimensions": (RIGHT.replace("grid(1)", "grid()"), "cuda.grid(1), or cuda.grid(2)"),
+    "grid without a call": (RIGHT.replace("grid(1)", "grid"), "Call it: cuda.grid(1)"),
+    "parentheses after a number": (RIGHT.replace("out.size", "out.size()"), "remove the parentheses"),
+    "parentheses for an index": (RIGHT.replace("x[i]", "x(i)"), "square brackets: a[i], not a(i)"),
+    "a fraction as an index": (RIGHT.replace("x[i]", "x[i / 1]"), "// instead of /"),
+    "a returned value": (RIGHT.replace(LINE, "return x[i]"), "as in out[i] = …"),
+    "whole arrays": (RIGHT.replace(LINE, "out = x + x"), "assign to out[i]"),
+    "an array of NumPy": (RIGHT.replace(LINE, "s = np.zeros(64)"), "cuda.shared.array or cuda.local.array"),
+    "a shared array without a dtype": (
+        RIGHT.replace(LINE, "s = cuda.shared.array(64)"),
+        "cuda.shared.array((16, 16), ",
+    ),
+    "one index too many": (RIGHT.replace("x[i]", "x[i, 0]"), "This array has 1 dimension"),
+    "an exception": (RIGHT.replace(LINE, f"try:\n            {LINE}\n        except IndexError: pass"), "with an if"),
+}
+
+
+@pytest.mark.parametrize("name", ADVICE)
+def test_a_typical_mistake_in_a_kernel_is_told_what_to_try(candidate, name):
+    text, words = ADVICE[name]
+    with pytest.raises(CheckFailed) as failed:
+        candidate(text).check("scale", n=1000)
+    assert failed.value.failure.kind == "kernel-rejected"
+    assert words in failed.value.failure.advice
+
+
+def test_what_is_found_names_no_variables_of_numba(candidate):
+    with pytest.raises(CheckFailed) as failed:
+        candidate(RIGHT.replace("i = cuda.grid(1)", "i, j = cuda.grid(3)")).check("scale", n=1000)
+    assert failed.value.failure.found == "2 names for the 3 values of a tuple."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        RIGHT.replace(LINE, "return x[i]"),
+        RIGHT.replace(LINE, "if i < 3: return\n        return x[i]"),
+        STRIDED.replace("out[i] =", "return"),
+        RIGHT.replace(LINE, LINE + "\n    return i"),
+    ],
+)
+def test_a_returned_value_is_told_with_the_line_of_the_return(candidate, text):
+    with pytest.raises(CheckFailed) as failed:
+        candidate(text).check("scale", n=1000)
+    assert "return " in failed.value.failure.where
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_one_clear_failure(candidate, name):
     text, kind, words = CASES[name]

@@ -236,6 +236,73 @@ def test_each_mistake_has_its_kind_and_its_words(recorded: Recorded, body: str, 
         assert failure.where.startswith("kernels.py:"), failure
 
 
+# a statement in a kernel or a device function, and how it is to be written
+FORGOTTEN = {
+    "cuda.syncthreads": "cuda.syncthreads()",
+    "cuda.syncthreads_count": "cuda.syncthreads_count()",
+    "cuda.syncwarp": "cuda.syncwarp()",
+    "cuda.threadfence": "cuda.threadfence()",
+    "cuda.threadfence_block": "cuda.threadfence_block()",
+    "numba.cuda.syncthreads": "numba.cuda.syncthreads()",
+    "syncthreads": "syncthreads()",
+}
+
+
+@pytest.mark.parametrize("statement", FORGOTTEN)
+@pytest.mark.parametrize("where", ["kernel", "loop", "device function", "closure"])
+def test_a_barrier_without_parentheses_is_told_with_its_line(recorded: Recorded, statement: str, where: str) -> None:
+    texts = {
+        "kernel": ("@cuda.jit\ndef k(x):\n    x[0] = 1\n    {}\n    x[1] = 1\n", "k[1, 32](out)"),
+        "loop": ("@cuda.jit\ndef k(x):\n    for j in range(3):\n        {}\n", "k[1, 32](out)"),
+        "device function": (
+            "@cuda.jit(device=True)\ndef d(x):\n    {}\n    return x\n\n@cuda.jit\ndef k(x):\n    x[0] = d(1)\n",
+            "k[1, 32](out)",
+        ),
+        "closure": (
+            "def made(n):\n    @cuda.jit\n    def k(x):\n        x[0] = n\n        {}\n    return k\n",
+            "made(3)[1, 32](out)",
+        ),
+    }
+    module, body = texts[where]
+    module = f"from numba.cuda import syncthreads\n{module}"
+    failure = failed(recorded(body, module.format(statement)))
+    assert failure.kind == "not-called"
+    assert failure.what == f"{statement} without parentheses does nothing."
+    assert failure.where.endswith(f"  {statement}")
+    assert FORGOTTEN[statement] in failure.advice
+    assert isinstance(recorded(body, module.format(FORGOTTEN[statement])), LaunchPlan)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["barrier = cuda.syncthreads\n    barrier()", "cuda.atomic", "math.pi", "x.size", "x", "missing", "missing.a", "1"],
+)
+def test_a_statement_that_names_something_else_is_left_to_numba(recorded: Recorded, statement: str) -> None:
+    assert isinstance(recorded("k[1, 32](out)", f"@cuda.jit\ndef k(x):\n    {statement}\n"), LaunchPlan)
+
+
+# body of f → what the student is told to try or to have meant
+ADVICE = {
+    "a misspelt allocation": ("cuda.device_arry(3)", "Did you mean 'device_array'?"),
+    "misspelt capitals": ("cuda.threadidx", "Did you mean 'threadIdx'?"),
+    "a misspelt jit": ("@cuda.jitt\ndef g(x): pass", "Did you mean 'jit'?"),
+    "no jit": ("def g(x): pass\ng[1, 32](out)", "Is @cuda.jit missing"),
+    "njit": ("@njit\ndef g(x): pass\ng[1, 32](out)", "a kernel needs @cuda.jit"),
+    "a length unpacked": ("rows, columns = len(a)", ".shape has one per dimension"),
+    "a shape unpacked": ("rows, columns = a.shape", ".shape has one per dimension"),
+    "a shape in arithmetic": ("a.shape // 256", "as in x.shape[0]"),
+    "a shape called": ("a.shape(0)", "x.shape[0]"),
+    "a size called": ("a.size()", "remove the parentheses"),
+    "an array called": ("a(0)", "square brackets"),
+    "a name that is not defined": ("blcks", "Is it misspelt?"),
+}
+
+
+@pytest.mark.parametrize(("body", "words"), ADVICE.values(), ids=ADVICE.keys())
+def test_a_typical_mistake_in_host_code_is_told_what_to_try(recorded: Recorded, body: str, words: str) -> None:
+    assert words in str(failed(recorded(body)))
+
+
 # a whole kernels.py → kind, words
 TEXTS: dict[str, tuple[str, str, str]] = {
     "syntax": ("x = 1\ndef f(:\n", "syntax-error", "kernels.py:2  def f(:"),
