@@ -2,7 +2,8 @@
 
 In: an assignment's name. Out: rows of a table, one per thing looked at. The reference earns everything that
 can be judged here; the stub, an empty kernel and a copied constant earn nothing; each mutant fails exactly
-the checks that it names; the release is up to date and shows nothing hidden.
+the checks that it names; checks and entry points say what they are for; the release is up to date and shows
+nothing hidden.
 """
 
 from __future__ import annotations
@@ -17,14 +18,17 @@ from grader.classroom import Device, Judge, MakeExecutor, Progress, Task, grade,
 from grader.course import Assignment, Course
 from grader.errors import AuthoringError, GraderError, ReleaseError
 from grader.mutants import Mutant, check_functions, copied_constant, empty_kernel, parameters, read_mutant
+from grader.promises import imports_of_grader, missing_docstrings
 from grader.records import State, Verdict
 from grader.release import ASSIGNMENTS, HIDDEN, SOLUTIONS, build, leaks, out_of_date
 from grader.reports.text import one_line
 
-MINIMUM_MUTANTS = 10
 # A submission that computes nothing may still race; these are the parts that it must not earn.
-NOTHING = ("stub", "empty kernel", "copied constant")
+STUB = "stub"
+NOTHING = (STUB, "empty kernel", "copied constant")
 EARNED_PARTS = ("correctness", "technique")
+# Failures of code that does not run. A stub is to run and to leave the output as it was.
+BROKEN = frozenset(("syntax-error", "import-error", "exception", "recursion", "exit", "crash", "kernel-rejected"))
 MAX_REASON = 300
 
 
@@ -64,7 +68,8 @@ def lint(
     rows = [_reference(verdicts["reference"])]
     rows += [_earns_nothing(sample, verdicts[sample]) for sample in samples if sample in NOTHING]
     rows += [_caught(mutant, verdicts[mutant.name]) for mutant in mutants]
-    rows.append(_enough(mutants))
+    rows.append(_enough(mutants, course.authoring.mutants))
+    rows += _written(source)
     rows += _release(course, assignment, source)
     return tuple(rows)
 
@@ -133,6 +138,11 @@ def _earns_nothing(sample: str, verdict: Verdict) -> Row:
     passed = [c.name for c in verdict.checks if c.passed and c.part in EARNED_PARTS]
     if problem or passed:
         return Row(sample, False, problem or f"expected no point, but passed: {', '.join(passed[:3])}")
+    broken = [c.failure.what for c in verdict.checks if c.failure is not None and c.failure.kind in BROKEN]
+    if sample == STUB and broken:
+        return Row(
+            sample, False, one_line(f"expected a stub that runs and writes nothing, found: {broken[0]}", MAX_REASON)
+        )
     what = next(iter(_failed(verdict).values()), "")
     return Row(sample, True, one_line(f"no point: {what}", MAX_REASON))
 
@@ -154,9 +164,20 @@ def _caught(mutant: Mutant, verdict: Verdict) -> Row:
     return Row(mutant.name, False, one_line("; ".join(notes), MAX_REASON))
 
 
-def _enough(mutants: list[Mutant]) -> Row:
-    enough = len(mutants) >= MINIMUM_MUTANTS
-    return Row("mutants", enough, f"{len(mutants)}, at least {MINIMUM_MUTANTS} are expected")
+def _enough(mutants: list[Mutant], wanted: int) -> Row:
+    return Row(
+        "mutants",
+        len(mutants) >= wanted,
+        f"{len(mutants)}, at least {wanted} {'is' if wanted == 1 else 'are'} expected",
+    )
+
+
+def _written(source: Path) -> Iterator[Row]:
+    missing = list(missing_docstrings(source, open_folder(source).problems))
+    more = f" (and {len(missing) - 1} more)" if len(missing) > 1 else ""
+    yield Row("docstrings", not missing, f"{missing[0]}{more}" if missing else "each check and entry point has one")
+    imports = list(imports_of_grader(source))
+    yield Row("checks", not imports, imports[0] if imports else "use the fixture `submission` alone")
 
 
 def _release(course: Course, assignment: Assignment, source: Path) -> Iterator[Row]:

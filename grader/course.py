@@ -6,17 +6,13 @@ assignment. Out: ``Course``. A mistake in the file is ``errors.CourseError``: fi
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
 import yaml
 from pydantic import (
-    AfterValidator,
-    AwareDatetime,
     BaseModel,
-    BeforeValidator,
     ConfigDict,
     Field,
     ValidationError,
@@ -24,53 +20,12 @@ from pydantic import (
 )
 
 from grader.course_file import Lines, explain, read_yaml
+from grader.course_values import CheckBytes, CheckSeconds, Due, Duration, Fraction, Percent, Points, Seconds
 from grader.errors import CourseError, UsageError
 from grader.records import PARTS
 
 FILE_NAME = "course.yml"
 
-_SECONDS = {"ms": 0.001, "s": 1, "min": 60, "h": 3600, "d": 86400}
-_BYTES = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
-
-
-def _quantity(units: Mapping[str, float], default: str, example: str) -> BeforeValidator:
-    def read(value: object) -> object:
-        wanted = f"a number with a unit ({', '.join(units)}), say {example}"
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            return value * units[default]
-        found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]+)\s*", value) if isinstance(value, str) else None
-        if found is None or found[2] not in units:
-            raise ValueError(wanted)
-        return float(found[1]) * units[found[2]]
-
-    return BeforeValidator(read)
-
-
-def _at_least(bound: float, shown: str) -> AfterValidator:
-    def read(value: float) -> float:
-        if value < bound:
-            raise ValueError(f"at least {shown}")
-        return value
-
-    return AfterValidator(read)
-
-
-def _points(value: object) -> object:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError("a number of points, 0 or more")  # noqa: TRY004 pydantic reports ValueErrors only
-    if not 0 <= value < 1e6:
-        raise ValueError("a number of points, 0 or more")
-    if round(value, 2) != value:
-        raise ValueError("points with at most two decimals, as scores are rounded to hundredths")
-    return value
-
-
-Seconds = Annotated[float, _quantity(_SECONDS, "s", "20 s"), Field(gt=0, le=30 * 86400)]
-# Below these no submission passes: a process counts whole seconds, and Numba alone needs tens of MiB to compile.
-CheckSeconds = Annotated[float, _quantity(_SECONDS, "s", "20 s"), Field(le=30 * 86400), _at_least(1, "1 s")]
-CheckBytes = Annotated[int, _quantity(_BYTES, "B", "4 GiB"), Field(le=1 << 62), _at_least(64 << 20, "64 MiB")]
-Points = Annotated[float, BeforeValidator(_points)]
-Percent = Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)]
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 PartName = Literal["correctness", "technique", "speed", "quiz"]
 
@@ -92,7 +47,7 @@ class Late(Policy):
     """Percent of the points lost for each day begun after the grace time, up to a cap in percent."""
 
     per_day: Percent = 0
-    grace: Annotated[float, _quantity(_SECONDS, "s", "1h"), Field(ge=0)] = 0
+    grace: Duration = 0
     cap: Percent = 100
 
 
@@ -111,6 +66,12 @@ class Grading(Policy):
     baseline_threads: Annotated[int, Field(ge=1, le=1024)] = 1
 
 
+class Authoring(Policy):
+    """What ``grader lint`` asks of every assignment: at least so many mutants in wrong/."""
+
+    mutants: Annotated[int, Field(ge=0, le=1000)] = 1
+
+
 class CheckLimits(Policy):
     """Per check the seconds and bytes of each child process, and a bound on time-outs.
 
@@ -127,7 +88,7 @@ class Speed(Policy):
     """``min_speedup`` over the CPU baseline; ``full_at``, a fraction of the reference's speed, earns all."""
 
     min_speedup: Annotated[float, Field(gt=0, allow_inf_nan=False)]
-    full_at: Annotated[float, Field(gt=0, le=10, allow_inf_nan=False)]
+    full_at: Fraction
 
 
 class Assignment(Policy):
@@ -135,7 +96,7 @@ class Assignment(Policy):
 
     name: Name
     title: Name
-    due: AwareDatetime | None = None
+    due: Due | None = None
     parts: Annotated[Mapping[PartName, Points], Field(min_length=1)]
     limits: CheckLimits
     speed: Speed | None = None
@@ -165,6 +126,7 @@ class Course(Policy):
     file: Path
     course: Identity
     grading: Grading = Grading()
+    authoring: Authoring = Authoring()
     assignments: Annotated[Mapping[Name, Assignment], Field(min_length=1)]
 
     def assignment(self, name: str) -> Assignment:
@@ -242,7 +204,8 @@ PART_COMMENT = """\
 
 def part_text(course: Course, name: str, stub_sha256: str) -> str:
     """The text of the course.yml of a released assignment: ``name`` only, with the stub's hash."""
-    # From the file, not from the objects: units and dates stay as the instructor wrote them.
+    # From the file, not from the objects: units and dates stay as the instructor wrote them. What concerns authors
+    # alone stays out.
     raw, _ = read_yaml(course.file)
     part = {key: raw[key] for key in ("course", "grading") if key in raw}
     part["assignments"] = {name: {**raw["assignments"][name], "stub_sha256": stub_sha256}}

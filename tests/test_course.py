@@ -95,8 +95,21 @@ def test_policy_cannot_be_changed(tmp_path: Path) -> None:
         ("memory: 4 GiB", f"memory: {'9' * 5000} GiB", "assignments.03.limits.memory: expected "),
         ("memory: 4 GiB", f"memory: {'9' * 30} GiB", "assignments.03.limits.memory: expected "),
         ("memory: 4 GiB", "memory: 4 Gb", "memory: expected a number with a unit (B, kB, MB, GB, KiB, MiB, GiB)"),
-        ("+01:00", "", ":10: assignments.03.due: expected a date with its time zone, say 2027-"),
-        ("due: 2027", "due: soon 2027", "due: expected a date with its time zone, say 2027-"),
+        (
+            "full_at: 0.5",
+            "full_at: 5",
+            ":13: assignments.03.speed.full_at: expected a fraction of the reference's spee",
+        ),
+        (
+            "full_at: 0.5",
+            "full_at: 1.01",
+            "full_at: expected a fraction of the reference's speed, above 0 and at most 1",
+        ),
+        ("full_at: 0.5", "full_at: 0", "above 0 and at most 1, say 0.5, found 0"),
+        ("full_at: 0.5", "full_at: -0.5", "above 0 and at most 1, say 0.5, found -0.5"),
+        ("full_at: 0.5", "full_at: .nan", "above 0 and at most 1, say 0.5, found nan"),
+        ("full_at: 0.5", "full_at: half", "above 0 and at most 1, say 0.5, found 'half'"),
+        ("full_at: 0.5", "full_at: true", "above 0 and at most 1, say 0.5, found True"),
         ("without_gpu: scale", "without_gpu: guess", "without_gpu: expected 'wait' or 'scale', found 'guess'"),
         ("baseline_threads: 4", "baseline_threads: many", "baseline_threads: expected a whole number, found 'many'"),
         ("min_speedup: 3", "min_speedup: .inf", "min_speedup: expected a finite number, found inf"),
@@ -116,6 +129,72 @@ def test_a_mistake_is_one_sentence_with_line_expected_and_found(tmp_path: Path, 
     assert str(caught.value).startswith(str(path))
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+DUE = "2027-03-01T23:59:00+01:00"
+
+
+@pytest.mark.parametrize(
+    ("due", "found"),
+    [
+        ("2027-03-01", "'2027-03-01'"),
+        ("2027-03-01T23:59:00", "'2027-03-01T23:59:00'"),
+        ("2027-03-01 23:59", "'2027-03-01 23:59'"),
+        ("23:59:00+01:00", "'23:59:00+01:00'"),
+        ("2027-02-30T23:59:00+01:00", "'2027-02-30T23:59:00+01:00'"),
+        ("2027-03-01T25:59:00+01:00", "'2027-03-01T25:59:00+01:00'"),
+        ("next monday", "'next monday'"),
+        ("1803942000", "1803942000"),
+        ("'1803942000'", "'1803942000'"),
+        ("20.5", "20.5"),
+        (".nan", "nan"),
+        ("true", "True"),
+        ("''", "''"),
+        ("[2027, 3, 1]", "[2027, 3, 1]"),
+        ("{year: 2027}", "a section"),
+    ],
+)
+def test_a_malformed_due_date_says_which_form_it_wants(tmp_path: Path, due: str, found: str) -> None:
+    path = course_file(tmp_path, DUE, due)
+    with pytest.raises(CourseError) as caught:
+        load_course(path)
+    wanted = "a date with time and time zone, say 2027-03-01T23:59:00+01:00"
+    assert str(caught.value) == f"{path}:10: assignments.03.due: expected {wanted}, found {found}"
+
+
+@pytest.mark.parametrize("due", [DUE, "2027-03-01 22:59:00Z", "2027-03-01T23:59+01:00", f"'{DUE}'"])
+def test_a_due_date_may_be_written_in_the_usual_ways(tmp_path: Path, due: str) -> None:
+    found = load_course(course_file(tmp_path, DUE, due)).assignment("03").due
+    assert found is not None
+    assert found.timestamp() == 1803941940
+
+
+@pytest.mark.parametrize("full_at", ["1", "1.0", "0.01"])
+def test_full_marks_may_ask_for_up_to_the_references_speed(tmp_path: Path, full_at: str) -> None:
+    speed = load_course(course_file(tmp_path, "full_at: 0.5", f"full_at: {full_at}")).assignment("03").speed
+    assert speed is not None
+    assert speed.full_at == float(full_at)
+
+
+@pytest.mark.parametrize(("section", "wanted"), [("", 1), ("authoring: {mutants: 12}\n", 12), ("authoring: {}\n", 1)])
+def test_an_assignment_needs_one_mutant_unless_the_course_asks_for_more(
+    tmp_path: Path, section: str, wanted: int
+) -> None:
+    course = load_course(course_file(tmp_path, "assignments:\n", f"{section}assignments:\n"))
+    assert course.authoring.mutants == wanted
+
+
+@pytest.mark.parametrize("mutants", ["-1", "many", "1.5", ".inf"])
+def test_a_number_of_mutants_is_a_whole_number(tmp_path: Path, mutants: str) -> None:
+    path = course_file(tmp_path, "assignments:\n", f"authoring: {{mutants: {mutants}}}\nassignments:\n")
+    with pytest.raises(CourseError, match=r":3: authoring.mutants: expected .*, found "):
+        load_course(path)
+
+
+def test_what_concerns_authors_alone_is_not_released(tmp_path: Path) -> None:
+    path = course_file(tmp_path, "assignments:\n", "authoring: {mutants: 12}\nassignments:\n")
+    part = part_text(load_course(path), "03", "0" * 64)
+    assert "mutants" not in part
 
 
 @pytest.mark.parametrize("depth", [41, 150, 400, 3000, 100_000])

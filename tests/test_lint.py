@@ -11,13 +11,13 @@ import class_judges
 import pytest
 import tiny_course as tiny
 
-from grader.authoring import MINIMUM_MUTANTS, Row, lint
+from grader.authoring import Row, lint
 from grader.classroom import Task
 from grader.course import Course, load_course
 from grader.errors import AuthoringError
 from grader.judging import judge_task
 from grader.mutants import copied_constant, empty_kernel, read_mutant
-from grader.records import Verdict
+from grader.records import Failure, Verdict
 from grader.release import release
 
 ROOT = Path(__file__).parents[1]
@@ -34,7 +34,7 @@ GOOD = mutant("test_doubles, test_odd_sizes", "test_doubles test_odd_sizes")
 def course(tmp_path: Path) -> Course:
     course = load_course(tiny.write_course(tmp_path) / "course.yml")
     (tmp_path / "solutions/01/wrong").mkdir()
-    write_mutants(course, {f"mistake_{number}": GOOD for number in range(MINIMUM_MUTANTS)})
+    write_mutants(course, {f"mistake_{number}": GOOD for number in range(2)})
     release(course, "01")
     return course
 
@@ -53,7 +53,7 @@ def test_an_assignment_that_holds_its_promises_has_no_problem(course: Course) ->
     rows = rows_of(course)
     assert [row for row in rows.values() if row.ok is not True] == []
     assert rows["reference"].note == "full marks: 4 checks passed, 1 not measured"
-    assert set(rows) >= {"reference", "stub", "empty kernel", "copied constant", "mistake_3", "mutants", "release"}
+    assert set(rows) >= {"reference", "stub", "empty kernel", "copied constant", "mistake_1", "mutants", "release"}
 
 
 @pytest.mark.parametrize(
@@ -101,9 +101,73 @@ def test_a_promise_may_span_lines(tmp_path: Path) -> None:
     assert (read_mutant(path).caught_by, read_mutant(path).needs) == ({"test_a", "test_b"}, "a real GPU")
 
 
-def test_too_few_mutants_are_a_problem(course: Course) -> None:
-    (course.file.parent / "solutions/01/wrong/mistake_0.py").unlink()
-    assert rows_of(course)["mutants"] == Row("mutants", False, "9, at least 10 are expected")
+def test_an_assignment_without_a_mutant_is_a_problem(course: Course) -> None:
+    for path in (course.file.parent / "solutions/01/wrong").iterdir():
+        path.unlink()
+    assert rows_of(course)["mutants"] == Row("mutants", False, "0, at least 1 is expected")
+
+
+@pytest.mark.parametrize(("wanted", "ok"), [(0, True), (2, True), (3, False)])
+def test_how_many_mutants_are_enough_is_course_policy(course: Course, wanted: int, ok: bool) -> None:
+    course.file.write_text(f"authoring: {{mutants: {wanted}}}\n{tiny.COURSE}")
+    row = rows_of(load_course(course.file))["mutants"]
+    assert row == Row("mutants", ok, f"2, at least {wanted} are expected")
+
+
+@pytest.mark.parametrize(
+    ("file", "docstring", "said"),
+    [
+        (
+            "test_public.py",
+            '    """Each element is read from global memory once."""\n',
+            "expected a docstring in test_reads_once",
+        ),
+        (
+            "test_hidden.py",
+            '    """Sizes that are no multiple of a block work too."""\n',
+            "test_hidden.py:6: expected a docstring in test_odd_sizes, whose first line says what the check promises",
+        ),
+        (
+            "kernels.py",
+            '    """x, out: float32 (n,); out starts with garbage."""\n',
+            "expected a docstring in double with the shapes and dtypes of its arguments",
+        ),
+    ],
+)
+@pytest.mark.parametrize("instead", ["", '    """  """\n'])
+def test_a_check_or_entry_point_without_a_docstring_is_a_problem(
+    course: Course, file: str, docstring: str, said: str, instead: str
+) -> None:
+    path = course.file.parent / "solutions/01" / file
+    assert docstring in path.read_text()
+    path.write_text(path.read_text().replace(docstring, instead))
+    release(course, "01")
+    row = rows_of(course)["docstrings"]
+    assert row.ok is False
+    assert said in row.note
+    assert f"solutions/01/{file}:" in row.note
+
+
+@pytest.mark.parametrize("line", ["from grader.judge import Candidate", "import grader", "    import grader.plan"])
+def test_a_check_that_imports_the_grader_is_a_problem(course: Course, line: str) -> None:
+    path = course.file.parent / "solutions/01/test_hidden.py"
+    path.write_text(path.read_text() + f"\n\ndef helper():\n    pass\n{line}\n")
+    row = rows_of(course)["checks"]
+    assert row.ok is False
+    assert "expected checks without imports from grader" in row.note
+
+
+def test_a_stub_that_does_not_run_is_a_problem(course: Course) -> None:
+    def crashes(task: Task) -> Verdict:
+        verdict = class_judges.by_text(task)
+        if "YOUR CODE HERE" not in (task.submission / "kernels.py").read_text():
+            return verdict
+        broken = Failure("exception", "kernels.py raised an exception when double was called.")
+        return replace(verdict, checks=tuple(replace(c, failure=c.failure and broken) for c in verdict.checks))
+
+    rows = {r.what: r for r in lint(course, "01", crashes, workers=1, make_executor=ThreadPoolExecutor)}
+    assert rows["stub"].ok is False
+    assert "expected a stub that runs and writes nothing, found: kernels.py raised an exception" in rows["stub"].note
 
 
 def test_a_reference_that_fails_is_a_problem(course: Course) -> None:
@@ -184,6 +248,8 @@ def test_an_author_may_not_leave_a_mutant_unreadable(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["01", "02", "03", "04"])
 def test_an_assignment_of_the_course_holds_its_promises(name: str) -> None:
     """The real judge on the simulator: reference, stub, empty kernel, copied constant, every mutant."""
-    rows = lint(load_course(ROOT / "course.yml"), name, judge_task, workers=1)
+    course = load_course(ROOT / "course.yml")
+    rows = lint(course, name, judge_task, workers=1)
     assert [row for row in rows if row.ok is False] == []
-    assert len(rows) >= MINIMUM_MUTANTS + 6
+    assert len(rows) >= course.authoring.mutants + 8
+    assert course.authoring.mutants >= 10
