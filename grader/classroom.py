@@ -21,12 +21,13 @@ from typing import Literal
 
 from grader.course import Assignment
 from grader.errors import CourseError, Fault, GraderError
-from grader.records import PartScore, Verdict
+from grader.records import PartScore, Verdict, date_now
 
 Device = Literal["auto", "cuda", "simulated"]
 Judge = Callable[["Task"], Verdict]
 Progress = Callable[[int, int, Verdict], None]
 MakeExecutor = Callable[[int], Executor]
+NOTHING_HANDED_IN = "nothing handed in"
 
 
 @dataclass(frozen=True)
@@ -179,4 +180,29 @@ def not_judged(task: Task, assignment: Assignment, reason: str) -> Verdict:
         points=assignment.points,
         points_judged=0.0,
         summary=f"not judged: {reason}",
+        date=date_now(),
+    )
+
+
+def by_student(*groups: Sequence[Verdict]) -> tuple[Verdict, ...]:
+    """All verdicts in the students' order, which is that of ``submissions``."""
+    return tuple(sorted((verdict for group in groups for verdict in group), key=lambda verdict: verdict.student))
+
+
+def nothing_handed_in(student: str, assignment: Assignment) -> Verdict:
+    """The verdict of a student without a submission: 0 of the assignment's points, and no check to judge."""
+    parts = assignment.ordered_parts()
+    return Verdict(
+        student=student,
+        assignment=assignment.name,
+        sha256="",
+        device="",
+        parts=tuple(PartScore(part, points, points, 0.0) for part, points in parts.items()),
+        checks=(),
+        total=0.0,
+        points=assignment.points,
+        points_judged=assignment.points,
+        summary=NOTHING_HANDED_IN,
+        date=date_now(),
+        handed_in=False,
     )

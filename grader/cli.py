@@ -183,10 +183,10 @@ def grade(
     Exit code 1 if the grader failed to judge one; such a submission has no score, not zero. What a run that is
     ended before has judged is in results/NN.partial.json and results/NN.partial.csv.
     """
-    from grader.classroom import Task, not_judged, submissions
+    from grader.classroom import NOTHING_HANDED_IN, Task, by_student, not_judged, nothing_handed_in, submissions
     from grader.classroom import grade as grade_class
     from grader.gradebook import PartialResults, write_results
-    from grader.judging import judge_task
+    from grader.judging import judge_task, require_device_once
     from grader.progress import progress_bar
     from grader.reports.terminal import class_table
     from grader.reports.text import clean
@@ -201,9 +201,11 @@ def grade(
     handed_in, absent = submissions(submitted, policy.name)
     if not handed_in:
         raise UsageError(f"expected submissions {submitted}/<student>/{policy.name}, found none")
+    require_device_once(device)
     tasks = [Task(checks, folder, student, device) for student, folder in handed_in.items()]
+    without = [nothing_handed_in(student, policy) for student in absent]
     waiting = [not_judged(task, policy, "the run was ended before this submission was judged") for task in tasks]
-    partial = PartialResults(results, policy.name, waiting)
+    partial = PartialResults(results, policy.name, by_student(waiting, without))
 
     try:
         with partial, progress_bar(f"grading {policy.name}") as show:
@@ -212,7 +214,8 @@ def grade(
                 partial.add(verdict)
                 show(done, of, verdict)
 
-            verdicts = grade_class(tasks, policy, judge_task, workers=min(workers, len(tasks)), progress=progress)
+            judged = grade_class(tasks, policy, judge_task, workers=min(workers, len(tasks)), progress=progress)
+            verdicts = by_student(judged, without)
             files = write_results(results, policy.name, verdicts)
     except KeyboardInterrupt:
         kept = f"; {partial.judged} of {len(tasks)} verdicts are in {partial.json_file}" if partial.judged else ""
@@ -220,7 +223,7 @@ def grade(
     partial.remove()
     _print(class_table, verdicts)
     if absent:
-        typer.echo(clean(f"\nnothing handed in: {len(absent)} of {len(absent) + len(handed_in)} in {submitted}"))
+        typer.echo(clean(f"\n{NOTHING_HANDED_IN}: {len(absent)} of {len(absent) + len(handed_in)} in {submitted}"))
     for file in files:
         typer.echo(clean(f"wrote {file}"))
     _exit_for_not_judged(verdicts)
@@ -229,7 +232,7 @@ def grade(
 def _exit_for_not_judged(verdicts: Sequence[Verdict]) -> None:
     from grader.records import State
 
-    lost = [v for v in verdicts if not v.checks or any(c.state is State.NOT_JUDGED for c in v.checks)]
+    lost = [v for v in verdicts if v.handed_in and (not v.checks or any(c.state is State.NOT_JUDGED for c in v.checks))]
     if lost:
         typer.echo(f"{len(lost)} of {len(verdicts)} were not fully judged; the table says why", err=True)
         raise typer.Exit(1)
@@ -258,11 +261,12 @@ def release(
 def lint(assignments: Numbers = None, workers: Workers = CORES, device: OnDevice = "simulated") -> None:
     """Is an assignment what it promises? Judges reference, stub, mutants; looks at the release."""
     from grader.authoring import lint as lint_assignment
-    from grader.judging import judge_task
+    from grader.judging import judge_task, require_device_once
     from grader.progress import progress_bar
     from grader.reports.terminal import plain_table
 
     course = _course()
+    require_device_once(device)
     problems = 0
     for name in assignments or course.assignments:
         title = course.assignment(name).name
@@ -290,12 +294,13 @@ def demo(
 ) -> None:
     """Make a sample class with everything that goes wrong, grade it and print the table."""
     from grader.demo import grade_samples, make_samples
-    from grader.judging import judge_task
+    from grader.judging import judge_task, require_device_once
     from grader.progress import progress_bar
     from grader.reports.terminal import class_table
 
     course = _course()
     names = [course.assignment(name).name for name in assignments or course.assignments]
+    require_device_once(device)
     everyone: list[Verdict] = []
     with tempfile.TemporaryDirectory(prefix="warpgrade-demo-") as temporary:
         if keep is not None and keep.exists():

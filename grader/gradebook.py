@@ -106,16 +106,17 @@ def read_results(file: Path) -> tuple[Verdict, ...]:
 
 
 def to_csv(verdicts: Sequence[Verdict]) -> str:
-    """One row per student: points of each part, total, points judged, why."""
+    """One row per student: points of each part, total, points judged, why, when, and whether there was a submission."""
     parts = [part for part in PARTS if any(p.part == part for v in verdicts for p in v.parts)]
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
-    rows.writerow(["student", "assignment", *parts, "total", "points", "points_judged", "device", "why"])
+    head = ["student", "assignment", *parts, "total", "points", "points_judged", "device", "why", "date", "handed_in"]
+    rows.writerow(head)
     for verdict in verdicts:
         earned = {p.part: p.earned for p in verdict.parts if p.judged == p.points}
         rows.writerow(
             [
-                cell(verdict.student),
+                cell(verdict.student, len(verdict.student)),  # a name is never cut: it may be a key
                 cell(verdict.assignment),
                 *(earned.get(part, "") for part in parts),
                 "" if verdict.total is None else verdict.total,
@@ -123,14 +124,16 @@ def to_csv(verdicts: Sequence[Verdict]) -> str:
                 verdict.points_judged,
                 cell(verdict.device),
                 cell(verdict.summary),
+                cell(verdict.date),
+                "yes" if verdict.handed_in else "no",
             ]
         )
     return text.getvalue()
 
 
-def cell(text: str) -> str:
+def cell(text: str, limit: int = MAX_CELL) -> str:
     """Text that a spreadsheet shows and does not run."""
-    shown = one_line(text, MAX_CELL)
+    shown = one_line(text, limit)
     return f"'{shown}" if shown.startswith(FORMULA_STARTS) or text.startswith(FORMULA_STARTS) else shown
 
 

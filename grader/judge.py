@@ -112,6 +112,7 @@ class Candidate:
     ) -> None:
         self.findings: list[Finding] = []
         self.measured: dict[str, float] = {}
+        self.printed: list[str] = []  # by host code, once per process that executed kernels.py
         self._submission = submission
         self._problems = problems
         self._children = children
@@ -180,6 +181,7 @@ class Candidate:
             [Call(problem.entry, inputs) for (problem, _), inputs in zip(calls, made, strict=True)],
             self._settings.gpu,
             self._settings.limits,
+            self.printed.append,
         )
         if isinstance(plans, Failure):
             raise CheckFailed(plans)

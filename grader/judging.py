@@ -21,7 +21,7 @@ from grader.classroom import Task
 from grader.errors import AuthoringError, Fault
 from grader.judge import Children
 from grader.pytest_options import SESSION
-from grader.pytest_session import CheckSession, Device
+from grader.pytest_session import CheckSession, Device, require_device
 from grader.records import Verdict
 
 # What pytest needs to judge, and nothing that a surrounding project or an instructor's installation adds.
@@ -78,9 +78,10 @@ def judge_submission(
     """Run the checks of folder ``checks`` on the kernels.py in ``submission``.
 
     ``seed`` None draws a secret one. A submission's mistakes are in the Verdict. Raises AuthoringError if the
-    checks cannot be collected, Fault if pytest did not end with a result for every check, and what reading
-    course.yml raises.
+    checks cannot be collected, UsageError for device ``cuda`` without a GPU, Fault if pytest did not end with a
+    result for every check, and what reading course.yml raises.
     """
+    require_device(device, warm_children())
     session = CheckSession(
         submission=submission,
         device=device,
@@ -103,6 +104,12 @@ def judge_submission(
         output = printed.getvalue()[-MAX_AUTHOR_OUTPUT:].strip()
         raise Fault(f"{len(results)} of {run.collected} checks of {folder.path} have a result: {output}")
     return session.verdicts()[0]
+
+
+def require_device_once(device: Device) -> None:
+    """Raise UsageError for device ``cuda`` without a GPU, before workers judge on it; nothing stays started."""
+    with Children() as children:
+        require_device(device, children)
 
 
 def judge_task(task: Task) -> Verdict:

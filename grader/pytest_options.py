@@ -14,6 +14,7 @@ import pytest
 
 from grader.assignment_folder import KERNELS_FILE, holds_checks
 from grader.course import find_course
+from grader.errors import UsageError
 
 if TYPE_CHECKING:
     from grader.pytest_session import CheckSession
@@ -86,6 +87,18 @@ def session_of(config: pytest.Config) -> CheckSession:
     return config.stash[SESSION]
 
 
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Refuse a device that is not there before anything is judged, also where no header is shown."""
+    if getattr(session.config.option, "warpgrade_device", "auto") == "cuda" and any(check_folders(session.config)):
+        from grader.pytest_session import require_device
+
+        known = session_of(session.config)
+        try:
+            require_device(known.device, known.children)
+        except UsageError as error:
+            raise pytest.UsageError(str(error)) from None
+
+
 def pytest_report_header(config: pytest.Config) -> list[str]:
     """Which kernels.py is judged, and on which device."""
     folders = list(dict.fromkeys(check_folders(config)))
@@ -95,10 +108,7 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
     judged = list(dict.fromkeys(session.judged_folder(folder) / KERNELS_FILE for folder in folders))
     shown = [_short(path, config.invocation_params.dir) for path in judged[:MAX_FOLDERS_IN_HEADER]]
     more = f" and {len(judged) - len(shown)} more" if len(judged) > len(shown) else ""
-    device = session.device_name()
-    if session.device == "cuda" and not device.startswith("cuda"):
-        raise pytest.UsageError("--device cuda: there is no GPU that numba can use (see `grader doctor`)")
-    return [f"judging: {', '.join(shown)}{more}", f"device: {device}   seed: {session.seed}"]
+    return [f"judging: {', '.join(shown)}{more}", f"device: {session.device_name()}   seed: {session.seed}"]
 
 
 def check_folders(config: pytest.Config) -> Iterator[Path]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,10 +22,14 @@ from grader.assignment_folder import HIDDEN_FILE
 from grader.errors import GraderError
 from grader.judge import CheckFailed, NotMeasured
 from grader.records import CheckResult, Failure, Finding, State
-from grader.reports.text import check_lines, clean, one_line
+from grader.reports.text import check_lines, clean, last_lines, one_line, wrapped
 
 # How pytest-timeout begins its message: then the grader hung, since a submission's own limits are far below.
 _BACKSTOP_MESSAGE = "Timeout ("
+# What differs between failures of one mistake: a call's sizes, and whole numbers that follow from them. A number
+# after "= " is a value that a kernel computed, and numbers with a fraction are, too.
+_CALL = re.compile(r"(\w+)\(\w+=[^()]*\)")
+_SIZE = re.compile(r"(?<![\w.+\-])(?<!= )\d+(?:,\d{3})*(?![\w.]*\w)")
 
 
 @dataclass(frozen=True)
@@ -99,12 +104,13 @@ def check_result(item: pytest.Function, outcome: Outcome, seconds: float) -> Che
     findings: tuple[Finding, ...] = tuple(getattr(candidate, "findings", ()))
     measured: Mapping[str, float] = dict(getattr(candidate, "measured", {}))
     passed = None if outcome.state is not State.JUDGED else outcome.failure is None
+    hidden = item.path.name == HIDDEN_FILE
     return CheckResult(
         name=item.name,
         part=part,
         weight=weight,
         sentence=sentence_of(item),
-        hidden=item.path.name == HIDDEN_FILE,
+        hidden=hidden,
         passed=passed,
         state=outcome.state,
         credit=measured.get("credit", 1.0) if passed else 0.0,
@@ -113,14 +119,29 @@ def check_result(item: pytest.Function, outcome: Outcome, seconds: float) -> Che
         findings=findings,
         measured={key: float(value) for key, value in measured.items() if math.isfinite(value)},
         seconds=round(seconds, 3),
+        printed="" if hidden else last_lines("".join(getattr(candidate, "printed", ()))),
     )
 
 
-class Block(TerminalRepr):
-    """What pytest prints under a check's name: a block of a failure, or why it was not judged."""
+def alike(folder: Path, check: CheckResult) -> tuple[object, ...]:
+    """What two failed checks of a folder have in common if one mistake explains both: all but sizes."""
+    failure = check.failure
+    if failure is None:
+        return (folder, check.name)
+    texts = (failure.what, failure.expected, failure.found, failure.advice)
+    seen = sorted({(finding.kind, finding.place.line, finding.array) for finding in check.findings})
+    sizeless = tuple(_SIZE.sub("#", _CALL.sub(r"\1", text)) for text in texts)
+    return (folder, failure.kind, *sizeless, _CALL.sub(r"\1", failure.where), tuple(seen))
 
-    def __init__(self, check: CheckResult, path: Path, line: int) -> None:
-        self.check = check
+
+class Block(TerminalRepr):
+    """What pytest prints under a check's name: a block of a failure, or why it was not judged.
+
+    ``like`` is the name of an earlier check whose block says the same, if there is one.
+    """
+
+    def __init__(self, check: CheckResult, path: Path, line: int, like: str = "") -> None:
+        self.check, self.like = check, like
         text = check.failure.what if check.failure is not None else f"{check.state.value}: {check.reason}"
         self.reprcrash = ReprFileLocation(str(path), line, one_line(text))
 
@@ -128,14 +149,16 @@ class Block(TerminalRepr):
         """Write the block, its first line in colour."""
         if self.check.failure is None:
             lines = clean(f"{self.check.state.value}: {self.check.reason}").splitlines()
+        elif self.like:
+            lines = wrapped(f"as {one_line(self.like)}: {one_line(self.check.failure.what)}", tw.fullwidth, "", "  ")
         else:
             lines = check_lines(self.check, tw.fullwidth)
         for number, line in enumerate(lines):
             tw.line(line, red=number == 0, bold=number == 0)
 
 
-def rewrite(report: pytest.TestReport, item: pytest.Function, outcome: Outcome, check: CheckResult) -> None:
-    """Make pytest's report say what became of the check."""
+def rewrite(report: pytest.TestReport, item: pytest.Function, outcome: Outcome, check: CheckResult, first: str) -> None:
+    """Make pytest's report say what became of the check; ``first`` names the first check with such a failure."""
     line = (item.location[1] or 0) + 1
     if outcome.state is State.NOT_MEASURED:
         reason = one_line(outcome.reason)
@@ -144,4 +167,4 @@ def rewrite(report: pytest.TestReport, item: pytest.Function, outcome: Outcome, 
         report.longrepr = (str(item.path), line, f"Skipped: {reason}")
     elif outcome.failure is not None or (outcome.state is State.NOT_JUDGED and not outcome.ours_unexpected):
         report.outcome = "failed"
-        report.longrepr = Block(check, item.path, line)
+        report.longrepr = Block(check, item.path, line, "" if first == check.name else first)

@@ -21,6 +21,7 @@ from grader.pytest_options import (
     pytest_addoption,
     pytest_load_initial_conftests,
     pytest_report_header,
+    pytest_sessionstart,
     session_of,
 )
 from grader.records import State
@@ -39,6 +40,7 @@ __all__ = [
     "pytest_report_header",
     "pytest_report_teststatus",
     "pytest_runtest_makereport",
+    "pytest_sessionstart",
 ]
 RESULT_ATTRIBUTE = "warpgrade"
 
@@ -95,15 +97,16 @@ def pytest_runtest_makereport(
     report = yield
     ended = call.when == "call" or (call.when == "setup" and call.excinfo is not None)
     if ended and isinstance(item, pytest.Function) and isinstance(item.parent, CheckModule):
-        from grader.pytest_outcome import check_result, outcome_of, rewrite
+        from grader.pytest_outcome import alike, check_result, outcome_of, rewrite
         from grader.reports.json import CHECK
 
         error = call.excinfo.value if call.excinfo is not None else None
         last = Path(call.excinfo.traceback[-1].path) if call.excinfo is not None else None
         outcome = outcome_of(error, item, last)
         result = check_result(item, outcome, call.duration)
-        rewrite(report, item, outcome, result)
-        session_of(item.config).note_time(item.path.parent, result)
+        session = session_of(item.config)
+        rewrite(report, item, outcome, result, session.same_block(alike(item.path.parent, result), result.name))
+        session.note_time(item.path.parent, result)
         record = {"folder": str(item.path.parent), "check": CHECK.dump_python(result, mode="json")}
         setattr(report, RESULT_ATTRIBUTE, record)
     return report

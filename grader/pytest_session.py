@@ -14,9 +14,9 @@ from typing import Literal
 
 from grader import gpu_models, scoring
 from grader.assignment_folder import AssignmentFolder, open_folder
-from grader.errors import ChildFault, Fault
+from grader.errors import ChildFault, Fault, UsageError
 from grader.judge import Candidate, Children, Settings
-from grader.records import CheckResult, Failure, State, Verdict
+from grader.records import CheckResult, Failure, State, Verdict, date_now
 from grader.sandbox.launch import START_SECONDS
 from grader.sandbox.limits import WALL_PER_CPU_SECOND, Limits
 from grader.submission import Submission, read_submission
@@ -27,7 +27,20 @@ BACKSTOP_JOBS = 20
 OUT_OF_TIME = ("time-out", "stalled")
 NOT_STARTED = "not-started"
 SIMULATED: Literal["simulated"] = "simulated"
+NO_USABLE_GPU = "--device cuda: there is no GPU that numba can use (see `grader doctor`)"
 DISTRIBUTIONS = ("warpgrade", "numba", "numba-cuda", "numpy", "pytest")
+
+
+def require_device(device: Device, children: Children) -> None:
+    """Raise UsageError where ``device`` is ``cuda`` and the machine has no GPU that works."""
+    if device != "cuda":
+        return
+    try:
+        name = children.gpu_name()
+    except Fault as fault:
+        raise UsageError(f"{NO_USABLE_GPU}: {fault}") from fault
+    if name is None:
+        raise UsageError(NO_USABLE_GPU)
 
 
 @dataclass
@@ -44,6 +57,7 @@ class CheckSession:
     results: dict[Path, list[CheckResult]] = field(default_factory=dict)
     seconds_timed_out: dict[Path, float] = field(default_factory=dict)
     seconds_not_judged: dict[Path, float] = field(default_factory=dict)
+    blocks: dict[tuple[object, ...], str] = field(default_factory=dict)
 
     def folder(self, path: Path) -> AssignmentFolder:
         """The folder's policy and problems. Raises CourseError, UsageError, AuthoringError."""
@@ -120,6 +134,10 @@ class CheckSession:
         elif check.state is State.NOT_JUDGED and check.seconds >= self.folder(path).assignment.limits.check:
             self.seconds_not_judged[path] = self.seconds_not_judged.get(path, 0.0) + check.seconds
 
+    def same_block(self, alike: tuple[object, ...], check: str) -> str:
+        """The check whose block ``alike`` describes as well, or ``check`` itself if it is the first."""
+        return self.blocks.setdefault(alike, check)
+
     def keep(self, path: Path, check: CheckResult) -> None:
         """Keep one check's result for the verdict."""
         self.results.setdefault(path.resolve(), []).append(check)
@@ -155,6 +173,8 @@ class CheckSession:
             points_judged=result.points_judged,
             summary=result.summary,
             versions=versions(),
+            seed=self.seed,
+            date=date_now(),
         )
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
@@ -126,6 +127,7 @@ class CheckResult:
 
     ``sentence`` is what the check promises (its docstring's first line): all that a student sees of a hidden one.
     ``credit`` is the fraction of the check's points that was earned, 0 to 1 (a speed check may give part).
+    ``printed`` is the end of what host code printed in a public check, as text to show: it changes nothing.
     """
 
     name: str
@@ -141,6 +143,7 @@ class CheckResult:
     findings: tuple[Finding, ...] = ()
     measured: Mapping[str, float] = field(default_factory=dict)
     seconds: float = 0.0
+    printed: str = ""
 
 
 @dataclass(frozen=True)
@@ -153,11 +156,18 @@ class PartScore:
     earned: float
 
 
+def date_now() -> str:
+    """A Verdict's date: this second in UTC, ISO 8601."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
 @dataclass(frozen=True)
 class Verdict:
     """All checks of one submission with their score.
 
     ``total`` is None while points wait to be judged; ``summary`` is one sentence that says why the score is as it is.
+    ``seed`` drew the inputs, None where nothing was judged: the instructor's, never a student's. ``date`` is when it
+    was judged, in UTC (ISO 8601). ``handed_in`` is False for a student without a submission: 0 points, no check.
     """
 
     student: str
@@ -171,3 +181,6 @@ class Verdict:
     points_judged: float
     summary: str
     versions: Mapping[str, str] = field(default_factory=dict)
+    seed: int | None = None
+    date: str = ""
+    handed_in: bool = True

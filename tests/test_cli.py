@@ -9,12 +9,16 @@ import platform
 import shutil
 import subprocess
 import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import class_judges
 import pytest
 import tiny_course as tiny
 
 from grader import cli
+from grader.classroom import Task
+from grader.records import Verdict
 from grader.release import release
 
 
@@ -155,12 +159,13 @@ def test_grading_a_class_writes_table_and_files_and_goes_on_after_anything(root:
     done = grader("grade", "1", "--workers", "2", cwd=root, PYTEST_ADDOPTS="-x -k nothing")
     assert done.returncode == 0, done
     assert "nothing handed in: 1 of 7 in submitted" in done.stdout
-    assert [line.split()[0] for line in done.stdout.splitlines() if line and line[0] != " "][:7] == [
+    assert [line.split()[0] for line in done.stdout.splitlines() if line and line[0] != " "][:8] == [
         "student",
         "=eve",
         "ada",
         "bob",
         "cy",
+        "dan",
         "flo",
         "gil",
     ]
@@ -170,6 +175,7 @@ def test_grading_a_class_writes_table_and_files_and_goes_on_after_anything(root:
         "ada": "60.0",
         "bob": "0.0",
         "cy": "0.0",
+        "dan": "0.0",
         "flo": "0.0",
         "gil": "0.0",
     }
@@ -177,8 +183,89 @@ def test_grading_a_class_writes_table_and_files_and_goes_on_after_anything(root:
     assert "There is no kernels.py" in rows["bob"]["why"]
     assert "link" in rows["flo"]["why"]
     verdicts = json.loads((root / "results/01.json").read_text())["verdicts"]
-    assert [v["student"] for v in verdicts] == ["=eve", "ada", "bob", "cy", "flo", "gil"]
+    assert [v["student"] for v in verdicts] == ["=eve", "ada", "bob", "cy", "dan", "flo", "gil"]
     assert sorted(file.name for file in (root / "results").iterdir()) == ["01.csv", "01.json"]
+
+
+def test_whoever_handed_in_nothing_is_in_all_results_with_no_points_and_is_never_judged(
+    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tiny.write_kernels(root / "submitted/cy/01")
+    for student in ("bob", "zoe"):
+        (root / "submitted" / student).mkdir()
+    judged: list[str] = []
+
+    def grade_class(tasks: list[Task], *_: object, **__: object) -> tuple[Verdict, ...]:
+        judged.extend(task.student for task in tasks)
+        partial = json.loads((root / "results/01.partial.json").read_text())["verdicts"]
+        assert [v["student"] for v in partial] == ["bob", "cy", "zoe"]
+        return tuple(class_judges.full_marks(task) for task in tasks)
+
+    monkeypatch.setattr("grader.classroom.grade", grade_class)
+    monkeypatch.setattr(sys, "argv", ["grader", "grade", "01"])
+    monkeypatch.chdir(root)
+    monkeypatch.setenv("COLUMNS", "80")
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert not ended.value.code
+    assert judged == ["cy"]
+    lines = capsys.readouterr().out.splitlines()
+    row = next(number for number, line in enumerate(lines) if line.startswith("zoe "))
+    assert lines[row].split() == ["zoe", "0", "0", "0", "0", "100/100"]
+    assert lines[row + 1].strip() == "nothing handed in"
+    with (root / "results/01.csv").open(newline="") as file:
+        rows = {row["student"]: row for row in csv.DictReader(file)}
+    absent = rows["zoe"]
+    assert (absent["total"], absent["points"], absent["points_judged"]) == ("0.0", "100.0", "100.0")
+    assert (absent["why"], absent["handed_in"], rows["cy"]["handed_in"]) == ("nothing handed in", "no", "yes")
+    verdicts = {v["student"]: v for v in json.loads((root / "results/01.json").read_text())["verdicts"]}
+    assert {name: v["handed_in"] for name, v in verdicts.items()} == {"bob": False, "cy": True, "zoe": False}
+    assert (verdicts["bob"]["total"], verdicts["bob"]["checks"]) == (0, [])
+
+
+def test_results_hold_the_seed_with_which_a_submission_can_be_judged_again(root: Path) -> None:
+    from grader.judging import judge_submission
+
+    for student in ("ada", "bob"):
+        tiny.write_kernels(root / "submitted" / student / "01")
+        text = tiny.KERNELS.replace("2 * x[i]", "3 * x[i]")
+        (root / "submitted" / student / "01/kernels.py").write_text(text)
+    began = datetime.now(UTC).replace(microsecond=0)
+    assert grader("grade", "01", "--workers", "1", cwd=root).returncode == 0
+    ada, bob = json.loads((root / "results/01.json").read_text())["verdicts"]
+    assert ada["seed"] != bob["seed"]
+    judged = datetime.fromisoformat(ada["date"])
+    assert judged.utcoffset() == timedelta(0)
+    assert began <= judged <= datetime.now(UTC)
+    with (root / "results/01.csv").open(newline="") as file:
+        assert next(csv.DictReader(file))["date"] == ada["date"]
+
+    def found(seed: int) -> str:
+        verdict = judge_submission(root / "solutions/01", root / "submitted/ada/01", seed=seed)
+        assert verdict.checks[0].failure is not None
+        return verdict.checks[0].failure.found
+
+    assert found(ada["seed"]) == ada["checks"][0]["failure"]["found"] != found(bob["seed"])
+    done = grader("check", "01", "submitted/ada/01", "--json", "--seed", str(ada["seed"]), cwd=root)
+    (shown,) = json.loads(done.stdout)["verdicts"]
+    assert shown["checks"][0]["failure"]["found"] == ada["checks"][0]["failure"]["found"]
+    assert shown["seed"] is None
+    assert str(ada["seed"]) not in done.stdout
+
+
+@pytest.mark.parametrize(
+    "arguments", [("check", "01", "submitted/ada/01"), ("grade", "01"), ("lint", "01"), ("demo", "--keep", "samples")]
+)
+def test_a_gpu_that_is_not_there_is_refused_before_anything_is_judged(root: Path, arguments: tuple[str, ...]) -> None:
+    (root / "submitted/ada/01").mkdir(parents=True)
+    marks = f"open({str(root / 'judged')!r}, 'w')\n"
+    for folder in ("submitted/ada/01", "solutions/01"):
+        (root / folder / "kernels.py").write_text(marks + tiny.KERNELS)
+    # Where there is a GPU it must not be seen, or this would judge on it.
+    done = grader(*arguments, "--device", "cuda", cwd=root, CUDA_VISIBLE_DEVICES="")
+    assert_one_sentence(done, "--device cuda: there is no GPU that numba can use (see `grader doctor`)")
+    assert done.stdout == ""
+    assert not any((root / name).exists() for name in ("judged", "results", "samples"))
 
 
 @pytest.mark.parametrize("place", ["course.yml", "course.yml/below", "01"])

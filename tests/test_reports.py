@@ -16,7 +16,7 @@ from grader.gradebook import cell, to_csv
 from grader.records import CheckResult, Failure, Finding, PartScore, Place, Severity, State, Verdict
 from grader.reports.json import from_json, to_json
 from grader.reports.terminal import class_table, plain_table, student_report
-from grader.reports.text import clean, failure_lines, one_line
+from grader.reports.text import PRINTED_CHARACTERS, PRINTED_LINES, clean, failure_lines, last_lines, one_line
 from grader.reports.view import for_student
 
 EVIL = "\x1b]0;owned\x07\x1b[2J[bold red]=cmd|' /C calc'!A0[/]\u202egnp.exe\r\n"
@@ -147,6 +147,69 @@ def test_a_table_fits_its_width_and_keeps_its_figures() -> None:
         assert sum("12.5" in line for line in lines) == 2
         assert any("open" in line for line in lines)
         assert any("99.5" in line for line in lines)
+
+
+LONG = "x" * 300
+
+
+@pytest.mark.parametrize("width", [80, 100, 160])
+def test_a_name_that_is_cut_in_a_table_carries_a_sign(width: int) -> None:
+    lines = class_table([verdict(student=LONG), verdict(student="x" * 12), verdict(student="漢" * 50)], width=width)
+    names = [line.split()[0] for line in lines.splitlines() if line[:1] in "x漢"]
+    assert [name[-1] for name in names] == ["…", "x", "…"]
+    assert all(len(name) > 10 for name in names)
+
+
+def test_a_name_is_never_cut_in_a_file() -> None:
+    row = verdict(student=LONG * 3)
+    assert next(csv.DictReader(io.StringIO(to_csv([row]))))["student"] == LONG * 3
+    assert from_json(to_json((row,)))[0].student == LONG * 3
+
+
+def test_a_seed_is_in_the_instructors_results_and_in_no_students_view() -> None:
+    seed = 9134568712345
+    own = replace(verdict(PUBLIC, HIDDEN), seed=seed)
+    assert from_json(to_json((own,)))[0].seed == seed
+    for text in (to_json((for_student(own),)), repr(for_student(own)), student_report(own), class_table([own])):
+        assert str(seed) not in text
+    assert for_student(own).date == own.date
+
+
+def test_a_failed_public_check_shows_the_end_of_what_was_printed_and_a_hidden_one_nothing() -> None:
+    printed = replace(PUBLIC, printed=last_lines("first\n" * 50 + EVIL + "last"))
+    report = student_report(verdict(printed, replace(HIDDEN, printed="SECRET")))
+    assert "        printed  … first" in report
+    assert report.count("first") < 10
+    assert r"\x1b[2J[bold red]" in report
+    assert "                 last\n" in report
+    assert "SECRET" not in report + to_json((for_student(verdict(replace(HIDDEN, printed="SECRET"))),))
+
+
+def test_a_passed_check_shows_nothing_of_what_was_printed() -> None:
+    assert "noise" not in student_report(verdict(replace(PUBLIC, passed=True, failure=None, printed="noise")))
+
+
+@given(st.text())
+def test_the_last_lines_are_few_and_short(text: str) -> None:
+    kept = last_lines(text * 50)
+    assert len(kept.splitlines()) <= PRINTED_LINES + 1
+    assert len(kept) <= PRINTED_CHARACTERS + 2
+    assert kept == clean(kept)
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("", ""),
+        ("\n \n", ""),
+        ("  1 0\r\n  0 1\r\n", "  1 0\n  0 1"),
+        ("10 %\r20 %\n", "10 %\n20 %"),
+        ("\n".join("123456789"), "… 2\n3\n4\n5\n6\n7\n8\n9"),
+        ("\U0010ffff" * PRINTED_CHARACTERS, "… " + r"\U0010ffff" * (PRINTED_CHARACTERS // 10)),
+    ],
+)
+def test_what_was_left_out_of_a_print_leaves_a_sign(text: str, kept: str) -> None:
+    assert last_lines(text) == kept
 
 
 @pytest.mark.parametrize("name", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\n=1", "  =1+1", "|calc", "%0A"])

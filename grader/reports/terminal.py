@@ -18,7 +18,7 @@ from grader.records import PARTS, CheckResult, PartScore, State, Verdict
 from grader.reports.text import check_lines, one_line, wrapped
 from grader.reports.view import for_student
 
-PASSED, FAILED, OPEN = "✓", "✗", "–"
+PASSED, FAILED, OPEN, CUT = "✓", "✗", "–", "…"
 MIN_NAME, MAX_NAME = 12, 40
 # Narrower than this, a sentence is easier to read on lines of its own.
 MIN_WHY = 48
@@ -51,7 +51,7 @@ def class_table(verdicts: Sequence[Verdict], *, width: int = 80, colour: bool = 
     rows = [_figures(verdict, present) for verdict in verdicts]
     columns = [max(map(cell_len, column)) for column in zip(head, *rows, strict=True)]
     # Beside a long name the figures must still fit on the line.
-    columns[0] = min(columns[0], max(MIN_NAME, width - sum(columns[1:]) - 2 * len(columns[1:])))
+    columns[0] = min(columns[0], MAX_NAME, max(MIN_NAME, width - sum(columns[1:]) - 2 * len(columns[1:])))
     used = sum(columns) + 2 * len(columns)
     beside = width - used >= MIN_WHY
     lines = [Text(_aligned(head, columns) + ("  why" if beside else ""), style="bold")]
@@ -68,7 +68,7 @@ def class_table(verdicts: Sequence[Verdict], *, width: int = 80, colour: bool = 
 def _figures(verdict: Verdict, parts: Sequence[str]) -> list[str]:
     scores = {score.part: score for score in verdict.parts}
     return [
-        one_line(verdict.student, MAX_NAME),
+        one_line(verdict.student, len(verdict.student)),
         *(_short(scores[part]) if part in scores else "" for part in parts),
         "open" if verdict.total is None else f"{verdict.total:g}",
         f"{verdict.points_judged:g}/{verdict.points:g}",
@@ -77,9 +77,14 @@ def _figures(verdict: Verdict, parts: Sequence[str]) -> list[str]:
 
 def _aligned(cells: Sequence[str], columns: Sequence[int]) -> str:
     """Cells side by side: the first to the left, figures to the right. Widths count terminal columns."""
-    cells = [set_cell_size(cells[0], columns[0]).rstrip(), *cells[1:]]
+    cells = [_fitted(cells[0], columns[0]), *cells[1:]]
     padding = [" " * (column - cell_len(cell)) for cell, column in zip(cells, columns, strict=True)]
     return "  ".join([cells[0] + padding[0], *(pad + cell for pad, cell in zip(padding[1:], cells[1:], strict=True))])
+
+
+def _fitted(text: str, columns: int) -> str:
+    """``text``, or as much of it as fits beside a sign that it was cut."""
+    return text if cell_len(text) <= columns else set_cell_size(text, columns - 1).rstrip() + CUT
 
 
 def plain_table(rows: Sequence[Sequence[str]], *, width: int = 80, colour: bool = False) -> str:

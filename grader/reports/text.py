@@ -16,6 +16,9 @@ LABEL_WIDTH = 9
 # A student's text in a block: enough to recognise it, too little to flood a screen.
 MAX_TEXT = 2000
 MAX_FINDINGS = 3
+# Of what a student's code printed: what was printed last says most.
+PRINTED_LINES = 8
+PRINTED_CHARACTERS = 800
 _UNSAFE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
 
@@ -44,6 +47,15 @@ def one_line(text: str, limit: int = MAX_TEXT) -> str:
     return " ".join(clean(text, limit).split())
 
 
+def last_lines(text: str) -> str:
+    """The last few lines of ``text``, ``clean``, with a sign in front where something was left out."""
+    lines = text.rstrip().lstrip("\r\n").splitlines()
+    end = "\n".join(lines[-PRINTED_LINES:])
+    shown = clean(end[-PRINTED_CHARACTERS:])  # which makes it longer if it has much to escape
+    whole = len(lines) <= PRINTED_LINES and max(len(end), len(shown)) <= PRINTED_CHARACTERS
+    return shown if whole else f"… {shown[-PRINTED_CHARACTERS:]}"
+
+
 def failure_lines(failure: Failure, width: int) -> list[str]:
     """A failure as a block: what, then expected, found, where and try with hanging indents."""
     lines = wrapped(failure.what, width, "", "")
@@ -54,9 +66,13 @@ def failure_lines(failure: Failure, width: int) -> list[str]:
         ("try", failure.advice),
     )
     for label, text in rows:
-        if text:
-            lines += wrapped(text, width, f"  {label:<{LABEL_WIDTH}}", " " * (LABEL_WIDTH + 2))
+        lines += _labelled(label, text, width)
     return lines
+
+
+def _labelled(label: str, text: str, width: int) -> list[str]:
+    """A row of a block, of no line where there is no text."""
+    return wrapped(text, width, f"  {label:<{LABEL_WIDTH}}", " " * (LABEL_WIDTH + 2)) if text else []
 
 
 def finding_lines(finding: Finding, width: int) -> list[str]:
@@ -67,8 +83,10 @@ def finding_lines(finding: Finding, width: int) -> list[str]:
 
 
 def check_lines(check: CheckResult, width: int) -> list[str]:
-    """Why a check was not passed, then what else the device saw, errors first."""
-    lines = [] if check.failure is None else failure_lines(check.failure, width)
+    """Why a check was not passed and what it printed, then what else the device saw, errors first."""
+    lines = []
+    if check.failure is not None:
+        lines = [*failure_lines(check.failure, width), *_labelled("printed", check.printed, width)]
     order = list(Severity)
     told = check.failure.what if check.failure is not None else ""
     others: Sequence[Finding] = sorted(

@@ -1,6 +1,7 @@
 """What a student may see of a verdict. Pure; trusted process.
 
-In: a Verdict. Out: a Verdict whose hidden checks show their sentence, whether they passed, and nothing else.
+In: a Verdict. Out: a Verdict whose hidden checks show their sentence, whether they passed, and nothing else,
+and without the seed, from which the inputs of hidden checks could be made.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ HIDDEN = Failure("hidden", "")
 
 
 def for_student(verdict: Verdict) -> Verdict:
-    """``verdict`` without the names, sizes, findings, figures and reasons of hidden checks."""
-    return replace(verdict, checks=tuple(_shown(check) for check in verdict.checks))
+    """``verdict`` without its seed and the names, sizes, findings, figures, prints and reasons of hidden checks."""
+    return replace(verdict, checks=tuple(_shown(check) for check in verdict.checks), seed=None)
 
 
 def _shown(check: CheckResult) -> CheckResult:
@@ -28,4 +29,5 @@ def _shown(check: CheckResult) -> CheckResult:
         findings=(),
         measured={},
         seconds=0.0,
+        printed="",
     )

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Annotated, Any
 
@@ -50,10 +50,17 @@ class Call:
 
 
 def record(
-    child: WarmChild, source: bytes, calls: Sequence[Call], gpu: GpuModel, limits: Limits
+    child: WarmChild,
+    source: bytes,
+    calls: Sequence[Call],
+    gpu: GpuModel,
+    limits: Limits,
+    hear: Callable[[str], None] = lambda printed: None,
 ) -> tuple[LaunchPlan, ...] | Failure:
     """The launch plans of ``calls``, made in one process that executes kernels.py once; or why there are none.
 
+    ``hear`` gets what host code printed, a stranger's text, unless its process ended without an answer: then the
+    failure tells the end of it.
     Raises ChildFault when the recorder cannot do its work or gets no core to do it on, AuthoringError for
     inputs of a kind that no plan knows.
     """
@@ -62,6 +69,7 @@ def record(
         if answer.kind == "starved":
             raise ChildFault(f"the machine was too busy to run kernels.py ({answer})")
         return failure_of(answer, limits)
+    hear(answer.printed)
     header = answer.message.header
     if set(header) == {"problem"}:
         return _problem(header["problem"])
