@@ -13,51 +13,23 @@ from typing import Any
 
 import numpy as np
 
+from grader.counters import COUNTERS, LARGEST
 from grader.plan import LaunchPlan
 from grader.problem import Inputs, Output
 from grader.records import Failure, Finding, Outcome
 
-# Counters that a launch may have; sums over launches but for the largest of any launch.
-COUNTERS = (
-    "threads",
-    "blocks",
-    "working_threads",
-    "working_blocks",
-    "global_loads",
-    "global_stores",
-    "global_atomics",
-    "shared_loads",
-    "shared_stores",
-    "shared_atomics",
-    "local_loads",
-    "local_stores",
-    "const_loads",
-    "barriers",
-)
-LARGEST = ("shared_bytes", "busiest_thread")
 _WORDS = {
+    **COUNTERS,
+    **LARGEST,
     "launches": "kernel launches",
-    "threads": "threads",
-    "blocks": "blocks",
-    "global_loads": "reads from global memory",
-    "global_stores": "writes to global memory",
-    "global_atomics": "atomic operations on global memory",
-    "shared_loads": "reads from shared memory",
-    "shared_stores": "writes to shared memory",
-    "shared_atomics": "atomic operations on shared memory",
-    "local_loads": "reads from local arrays",
-    "local_stores": "writes to local arrays",
-    "const_loads": "reads from constant memory",
-    "barriers": "barriers passed by threads",
-    "working_threads": "threads that access global memory",
-    "working_blocks": "blocks with threads that access global memory",
-    "busiest_thread": "accesses of global memory by one thread",
-    "shared_bytes": "bytes of shared memory per block",
     "scratch_bytes": "bytes of device memory allocated by the host function",
     "outputs": "output elements",
     "global_loads_per_output": "reads from global memory per output element",
     "global_stores_per_output": "writes to global memory per output element",
     "global_atomics_per_block": "atomic operations on global memory per block",
+    "sectors_per_load_request": "sectors of 32 bytes per read request of a warp",
+    "sectors_per_store_request": "sectors of 32 bytes per write request of a warp",
+    "shared_bank_conflicts": "bank conflicts in shared memory",
 }
 
 
@@ -150,6 +122,12 @@ def run_of(call: str, inputs: Inputs, plan: LaunchPlan, outcome: Outcome) -> Run
     counters["outputs"] = outputs
     counters["global_loads_per_output"] = counters["global_loads"] / max(outputs, 1)
     counters["global_stores_per_output"] = counters["global_stores"] / max(outputs, 1)
+    for kind in ("load", "store"):
+        requests = max(counters[f"global_{kind}_requests"], 1)
+        counters[f"sectors_per_{kind}_request"] = counters[f"global_{kind}_sectors"] / requests
+    counters["shared_bank_conflicts"] = sum(
+        counters[f"shared_{kind}_bank_conflicts"] for kind in ("load", "store", "atomic")
+    )
     counters["global_atomics_per_block"] = counters["global_atomics"] / max(counters["blocks"], 1)
     return Run(call, counters, outcome.findings)
 

@@ -152,12 +152,13 @@ def load(machine: Machine, array: ArrayRef, indices: tuple[Any, ...], place: Pla
             values[lanes] = load(machine, part, take(indices, lanes), place)
         return values
     elements, bad, unit = locate(machine, array, indices, place, "Read of")
-    machine.count(array, "loads")
     memory = _memory(machine, array, unit)
     if bad is None:
+        machine.traffic.note("load", array, elements, None, place, unit)
         machine.watch.read(array, elements, None, place, unit)
         return memory[elements]
     inside = ~np.broadcast_to(bad, machine.active)
+    machine.traffic.note("load", array, elements, inside, place, unit)
     machine.watch.read(array, elements, inside, place, unit)
     values = np.zeros(machine.active, array.dtype)
     values[inside] = memory[np.broadcast_to(elements, machine.active)[inside]]
@@ -171,16 +172,17 @@ def store(machine: Machine, array: ArrayRef, indices: tuple[Any, ...], value: An
             store(machine, part, take(indices, lanes), take(value, lanes), place)
         return
     elements, bad, unit = locate(machine, array, indices, place, "Write to")
-    machine.count(array, "stores")
     memory = _memory(machine, array, unit)
     value = convert(value, array.dtype)
     if bad is not None:
         inside = ~np.broadcast_to(bad, machine.active)
+        machine.traffic.note("store", array, elements, inside, place, unit)
         value = value[inside] if is_wide(value) else value
         machine.watch.write(array, elements, inside, place, value, unit)
         elements = np.broadcast_to(elements, machine.active)[inside]
         memory[elements] = value
         return
+    machine.traffic.note("store", array, elements, None, place, unit)
     machine.watch.write(array, elements, None, place, value, unit)
     if is_wide(value) and not is_wide(elements):
         value = value[-1]
@@ -209,10 +211,10 @@ def atomic(
             old[lanes] = before if need_old else 0
         return old
     elements, bad, unit = locate(machine, array, indices, place, "Atomic operation on")
-    machine.count(array, "atomics")
     memory = _memory(machine, array, unit)
     everyone = np.arange(machine.active) if bad is None else np.flatnonzero(~np.broadcast_to(bad, machine.active))
     where = np.broadcast_to(elements, machine.active)[everyone]
+    machine.traffic.note("atomic", array, elements, None if bad is None else everyone, place, unit)
     machine.watch.atomic(array, elements, None if bad is None else everyone, place, unit)
     values = [np.broadcast_to(convert(operand, array.dtype), machine.active)[everyone] for operand in operands]
     if direct is not None and not need_old:

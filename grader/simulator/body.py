@@ -22,6 +22,8 @@ from grader.simulator.operations import ARITHMETIC, COMPARISONS, INPLACE, TUPLE_
 from grader.simulator.program import Block, Program, Registers
 
 MAX_BLOCKS = 4000
+# Real operations of one complex operation.
+_FLOPS_OF_COMPLEX = {operator.add: 2, operator.sub: 2, operator.mul: 6, operator.truediv: 11}
 STATIC_TYPES = ("Module", "Function", "BoundFunction", "Dispatcher", "NumberClass", "DType", "TypeRef", "class")
 
 
@@ -77,6 +79,7 @@ class Body:
         self.static: dict[str, Any] = {}
         self.definitions: dict[str, Any] = {}
         self.line = typed.line
+        self._places: dict[int, Place] = {}
         self.uses: set[str] | None = None
         self.block: Block
         self.labels: dict[int, int] = {}
@@ -85,6 +88,11 @@ class Body:
 
     def place(self) -> Place:
         """The line that is being translated; without text where it is not in kernels.py."""
+        if self.line not in self._places:
+            self._places[self.line] = self._place()
+        return self._places[self.line]
+
+    def _place(self) -> Place:
         if self.typed.filename != self.unit.text.filename:
             return Place(self.line, "", self.typed.name)
         return self.unit.text.place(self.line, self.typed.name)
@@ -111,6 +119,7 @@ class Body:
     def add(self, step: Callable[[Machine, Registers], None], reads: tuple[int, ...], writes: tuple[int, ...]) -> None:
         """Append a step to the current block."""
         self.block.add(step, reads, writes)
+        self.block.steps_of_lines[self.place()] += 1
 
     def start_block(self) -> int:
         """A new block; the current one must get an end that leads to it."""
@@ -169,6 +178,14 @@ class Body:
                 r[target] = function(*[r[operand] for operand in operands])
 
         self.add(step, operands, (target,))
+
+    def note_flops(self, numba_type: Any, of_complex: int = 1, *, each: int = 1) -> None:
+        """The current line computes ``each`` floating-point operations of this type; a complex one is several."""
+        if not is_scalar(numba_type) or dtype_of(numba_type).kind not in "fc":
+            return
+        dtype = dtype_of(numba_type)
+        real = 2 if dtype.kind == "c" else 1
+        self.block.flops[self.place(), 8 * dtype.itemsize // real] += each if real == 1 else of_complex
 
     def is_used(self, name: str) -> bool:
         """Whether any statement but ``del`` reads this variable."""
@@ -262,3 +279,5 @@ class Body:
             wanted = [signature.return_type] * len(operands)
         registers = tuple(self.cast_register(r, t, w) for (r, t), w in zip(operands, wanted, strict=True))
         self.compute(target, operation, registers)
+        if function in ARITHMETIC:
+            self.note_flops(signature.return_type, _FLOPS_OF_COMPLEX.get(function, 1))

@@ -14,6 +14,9 @@ from grader.simulator.numba_types import convert, dtype_of, is_scalar, plain
 from grader.simulator.operations import ARITHMETIC, COMPARISONS, INPLACE, MATH, UNARY
 from grader.simulator.registry import DEVICE_CALLS
 
+# They pick, or move bits.
+NO_FLOPS = {abs, max, min, np.abs, np.fabs, np.maximum, np.minimum, np.fmax, np.fmin, np.copysign, np.negative, np.sign}
+
 
 def translate_call(body: Body, target: Any, expr: Any, key: Any) -> None:
     """``target = key(*args)`` for anything that is no function of kernels.py."""
@@ -143,3 +146,5 @@ def _math(body: Body, target: Any, expr: Any, key: Any, signature: Any) -> None:
             body.cast_register(r, t, signature.return_type) for r, t in zip(registers, signature.args, strict=True)
         )
     body.compute(body.register(target.name), lambda *values: convert(operation(*values), result), registers)
+    if key not in NO_FLOPS:
+        body.note_flops(signature.return_type)

@@ -208,7 +208,7 @@ register_call("atomic.compare_and_swap", lambda b, t, e, s: _compare_and_swap(b,
 # ---------------------------------------------------------------------------- arithmetic
 
 
-def _scalar(path: str, operation: Callable[..., Any]) -> None:
+def _scalar(path: str, operation: Callable[..., Any], flops: int = 0) -> None:
     def handler(body: Body, target: Any, expr: Any, signature: Any) -> None:
         dtype = dtype_of(signature.return_type)
         operands = tuple(
@@ -216,6 +216,8 @@ def _scalar(path: str, operation: Callable[..., Any]) -> None:
             for arg, wanted in zip(expr.args, signature.args, strict=True)
         )
         body.compute(body.register(target.name), lambda *values: convert(operation(*values), dtype), operands)
+        if flops:
+            body.note_flops(signature.return_type, each=flops)
 
     register_call(path, handler)
 
@@ -252,6 +254,6 @@ _scalar("popc", lambda value: np.bitwise_count(_bits(value)))
 _scalar("clz", _count_leading_zeros)
 _scalar("ffs", _find_first_set)
 _scalar("brev", _reverse_bits)
-_scalar("cbrt", np.cbrt)
-_scalar("fma", FUSED_MULTIPLY_ADD)
+_scalar("cbrt", np.cbrt, flops=1)
+_scalar("fma", FUSED_MULTIPLY_ADD, flops=2)
 _scalar("selp", lambda condition, yes, no: np.asarray(np.where(condition, yes, no))[()])

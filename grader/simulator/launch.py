@@ -11,7 +11,7 @@ import numpy as np
 
 from grader.gpu_models import GpuModel
 from grader.kernels_text import KernelsText
-from grader.records import Finding
+from grader.records import Finding, Place
 from grader.simulator.findings import Findings
 from grader.simulator.frontend import Frontend, types
 from grader.simulator.machine import Machine, StepLimit
@@ -54,6 +54,8 @@ class SimulatedLaunch:
     counters: dict[str, int] = field(default_factory=dict)
     # Element accesses of global memory, by kind ("loads", "stores", "atomics") and where the buffer starts.
     accesses: dict[tuple[str, int], int] = field(default_factory=dict)
+    # The counters that belong to a line of the source, by line.
+    lines: dict[Place, dict[str, int]] = field(default_factory=dict)
 
 
 class Simulator:
@@ -135,14 +137,19 @@ class Simulator:
                     spaces["shared"].scrub()
                     spaces["local"].scrub()
                 machine.run(Wave(grid, block, first, min(wave_blocks, blocks - first)), list(values))
-        counters = dict(machine.counters)
+        traffic = machine.traffic
+        traffic.finish()
+        machine.execution.finish(traffic.counters, traffic.lines)
+        counters = dict(traffic.counters)
         counters["threads"] = blocks * threads
         counters["blocks"] = blocks
         counters["shared_bytes"] = static + dynamic
-        counters["working_threads"] = int(np.count_nonzero(machine.work))
-        counters["working_blocks"] = int(np.count_nonzero(machine.work.reshape(blocks, threads).any(axis=1)))
-        counters["busiest_thread"] = int(machine.work.max())
-        return SimulatedLaunch(findings.all(), counters, dict(machine.accesses))
+        counters["local_bytes"] = program.local_bytes
+        counters["working_threads"] = int(np.count_nonzero(traffic.work))
+        counters["working_blocks"] = int(np.count_nonzero(traffic.work.reshape(blocks, threads).any(axis=1)))
+        counters["busiest_thread"] = int(traffic.work.max())
+        lines = {place: dict(counted) for place, counted in traffic.lines.items()}
+        return SimulatedLaunch(findings.all(), counters, dict(traffic.accesses), lines)
 
 
 def _constant(memory: GlobalSpace, array: Any) -> ArrayRef:

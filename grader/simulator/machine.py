@@ -12,7 +12,6 @@ registers then hold values for just those.
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -22,9 +21,11 @@ import numpy.typing as npt
 
 from grader.records import Place
 from grader.simulator.barriers import Barriers
+from grader.simulator.execution import Execution
 from grader.simulator.findings import Findings
 from grader.simulator.memory import ArrayRef, GlobalSpace, Space, is_wide, merge, round_up, take
 from grader.simulator.program import Barrier, Block, Branch, Exit, Jump, Program, Registers
+from grader.simulator.traffic import Traffic
 from grader.simulator.watch import Watch
 from grader.simulator.wave import Wave
 
@@ -64,12 +65,13 @@ class Machine:
         self.spaces = spaces
         self.constants = constants
         self.findings = findings
-        self.counters: Counter[str] = Counter()
-        # Element accesses by kind and by the buffer's root; and, per thread of the launch, all of global memory.
-        self.accesses: Counter[tuple[str, int]] = Counter()
-        self.work = np.zeros(threads, np.int32)
         self.lanes: LaneIndex | None = None
         self.active = 0
+        self.traffic = Traffic(self, threads)
+        self.execution = Execution(self, program)
+        # Coordinates of the active lanes, as far as they have been asked for, and how many warps they are of.
+        self._of_active: dict[str, Any] = {}
+        self._active_warps = 0
         self.memory = memory
         self.wave: Wave
         self.watch: Watch
@@ -84,19 +86,25 @@ class Machine:
 
     # ------------------------------------------------------------------ what steps use
 
-    def count(self, array: ArrayRef, kind: str) -> None:
-        """The active lanes each access an element of an array; ``kind`` is "loads", "stores" or "atomics"."""
-        self.counters[f"{array.space}_{kind}"] += self.active
-        if array.space == "global":
-            self.accesses[kind, array.root] += self.active
-            self.work[self.per_lane("gthread")] += 1
-
     def per_lane(self, name: str) -> Any:
         """A coordinate of the active lanes (see ``Wave``): one number, or one per active lane."""
         value = self.wave.coordinate(name)
-        if self.lanes is not None and is_wide(value):
-            return value[self.lanes]
-        return value
+        if self.lanes is None or not is_wide(value):
+            return value
+        if name not in self._of_active:
+            self._of_active[name] = value[self.lanes]
+        return self._of_active[name]
+
+    def active_warps(self) -> int:
+        """How many warps the active lanes are of."""
+        if not self._active_warps:
+            self._active_warps = self.wave.warps_of(self.lanes)
+        return self._active_warps
+
+    def _activate(self, lanes: LaneIndex | None, count: int) -> None:
+        self.lanes, self.active = lanes, count
+        self._of_active = {}
+        self._active_warps = 0
 
     def segment_base(self, space: str, itemsize: int) -> Any:
         """Where each active lane's segment of a space starts, in elements of ``itemsize`` bytes."""
@@ -111,12 +119,11 @@ class Machine:
     def only(self, positions: LaneIndex) -> Iterator[None]:
         """While it holds, only these of the active lanes take part."""
         lanes, active = self.lanes, self.active
-        self.lanes = positions if lanes is None else lanes[positions]
-        self.active = positions.size
+        self._activate(positions if lanes is None else lanes[positions], positions.size)
         try:
             yield
         finally:
-            self.lanes, self.active = lanes, active
+            self._activate(lanes, active)
 
     def live_elsewhere(self, register: int) -> bool:
         """Whether a group other than the running one may still read this register."""
@@ -135,6 +142,7 @@ class Machine:
         self._since = {0: self._issues}
         self._barriers = Barriers(self.program, wave, self._registers, self.findings, self.watch)
         self.watch.begin_wave()
+        self.traffic.begin_wave()
         while self._pending or self._barriers:
             if not self._pending:
                 self._release(stuck=True)
@@ -171,8 +179,8 @@ class Machine:
 
     def _issue(self, index: int, lanes: LaneIndex | None) -> None:
         block = self.program.blocks[index]
-        self.lanes = lanes
-        self.active = self.wave.total if lanes is None else lanes.size
+        self._activate(lanes, self.wave.total if lanes is None else lanes.size)
+        self.execution.ran(index)
         registers = self._registers
         if lanes is None:
             for step in block.steps:
@@ -193,14 +201,15 @@ class Machine:
         match block.end:
             case Jump(target):
                 self._go(target, lanes)
-            case Branch(condition, yes, no):
-                self._branch(registers[condition], yes, no, lanes)
+            case Branch() as branch:
+                self._branch(index, registers[branch.condition], branch, lanes)
             case Exit():
                 self.wave.retire(lanes)
                 if self._barriers:
                     self._release(stuck=False)
             case Barrier() as barrier:
-                self.counters["barriers"] += self.active if barrier.scope == "block" else 0
+                if barrier.scope == "block":
+                    self.traffic.count(barrier.place, "barriers", self.active)
                 if lanes is None and not self._barriers:
                     self._barriers.passed(barrier, None)
                     self._go(barrier.target, None)
@@ -208,7 +217,8 @@ class Machine:
                 self._barriers.arrive(index, np.arange(self.wave.total) if lanes is None else lanes)
                 self._release(stuck=False)
 
-    def _branch(self, condition: Any, yes: int, no: int, lanes: LaneIndex | None) -> None:
+    def _branch(self, index: int, condition: Any, branch: Branch, lanes: LaneIndex | None) -> None:
+        yes, no = branch.yes, branch.no
         if not is_wide(condition):
             self._go(yes if condition else no, lanes)
             return
@@ -218,6 +228,7 @@ class Machine:
             return
         taken = np.flatnonzero(condition)
         others = np.flatnonzero(~condition)
+        self.execution.split(index, taken, others)
         self._go(yes, taken if lanes is None else lanes[taken])
         self._go(no, others if lanes is None else lanes[others])
 

@@ -6,6 +6,7 @@ program is one graph, and a block ends at every branch and every barrier.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -34,6 +35,7 @@ class Branch:
     condition: int
     yes: int
     no: int
+    place: Place
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,9 @@ class Block:
     reads: set[int] = field(default_factory=set)
     writes: set[int] = field(default_factory=set)
     end: End = Exit()
+    # Steps by line, and floating-point operations of one lane by line and width in bits.
+    steps_of_lines: Counter[Place] = field(default_factory=Counter)
+    flops: Counter[tuple[Place, int]] = field(default_factory=Counter)
     # filled in by Program.finish
     rank: int = 0
     live_in: frozenset[int] = frozenset()
@@ -92,7 +97,7 @@ class Block:
         match self.end:
             case Jump(target) | Barrier(target=target):
                 return (target,)
-            case Branch(_, yes, no):
+            case Branch(yes=yes, no=no):
                 return (yes, no)
             case _:
                 return ()

@@ -78,7 +78,7 @@ class Inlined(Body):
     def on_branch(self, statement: Any) -> None:
         condition = self.cast_register(self.register(statement.cond.name), self.type_of(statement.cond), types.boolean)
         self.block.note_reads((condition,))
-        self.block.end = Branch(condition, self.labels[statement.truebr], self.labels[statement.falsebr])
+        self.block.end = Branch(condition, self.labels[statement.truebr], self.labels[statement.falsebr], self.place())
 
     def on_return(self, statement: Any) -> None:
         if self.after is None:

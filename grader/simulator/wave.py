@@ -103,6 +103,15 @@ class Wave:
         self._alive[lanes] = False
         self.alive -= lanes.size
 
+    def warps_of(self, lanes: npt.NDArray[np.intp] | None) -> int:
+        """How many warps these lanes (None: all of the wave) are of."""
+        if lanes is None and self._kept is None:
+            return self.warps
+        warps = self.coordinate("warp")
+        seen = np.zeros(self.warps, bool)
+        seen[warps if lanes is None else warps[lanes]] = True
+        return int(np.count_nonzero(seen))
+
     def alive_mask(self) -> npt.NDArray[np.bool_]:
         """Per lane, whether it has not returned."""
         return np.ones(self.total, bool) if self._alive is None else self._alive

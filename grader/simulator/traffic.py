@@ -1,0 +1,188 @@
+"""What memory accesses cost: requests, sectors, bank conflicts, crowded atomics. Runs in the runner.
+
+A request is one access instruction of one warp. Global memory moves sectors of 32 bytes: a request costs as many
+as its lanes touch. Shared memory has 32 banks of 4 bytes: words of one bank are served one after another, equal
+words together (CUDA C++ Best Practices Guide, "Coalesced Access to Global Memory", "Shared Memory and Memory
+Banks"). Elements of 8 bytes are served by half warps, of 16 by quarters. ``tests/gpu`` holds these counts against
+those of a GPU.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from grader.records import Place
+from grader.simulator.memory import ArrayRef, is_wide
+
+if TYPE_CHECKING:
+    from grader.simulator.machine import Machine
+
+SECTOR_SHIFT = 5  # 32 bytes
+BANK_SHIFT = 2  # 4 bytes
+BANKS = 32
+# Above all sectors and words of a space, so that a warp's number and a sector make one key.
+_WARP_SHIFT = 40
+Keys = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class _Pattern:
+    """Addresses relative to the first lane's, and what they cost: loops repeat a pattern, moved by a constant."""
+
+    lanes: npt.NDArray[np.intp] | None
+    phase: int
+    relative: npt.NDArray[np.int64]
+    cost: int
+
+    def fits(self, lanes: npt.NDArray[np.intp] | None, phase: int, relative: npt.NDArray[np.int64]) -> bool:
+        """Whether the same lanes touch the same places, but for a shift that costs nothing."""
+        if self.phase != phase or self.relative.size != relative.size:
+            return False
+        same_lanes = self.lanes is lanes or (
+            self.lanes is not None and lanes is not None and bool(np.array_equal(self.lanes, lanes))
+        )
+        return same_lanes and bool(np.array_equal(self.relative, relative))
+
+
+class Traffic:
+    """The memory accesses of one launch, summed over its threads: in all, by line, by buffer, by thread."""
+
+    def __init__(self, machine: Machine, threads: int) -> None:
+        self._machine = machine
+        self.counters: Counter[str] = Counter()
+        self.lines: defaultdict[Place, Counter[str]] = defaultdict(Counter)
+        # Element accesses of global memory by kind and by the buffer's root; and, by thread of the launch, all of it.
+        self.accesses: Counter[tuple[str, int]] = Counter()
+        self.work = np.zeros(threads, np.int32)
+        self._patterns: dict[tuple[Place, str, int], _Pattern] = {}
+        self._hits: dict[tuple[str, int], npt.NDArray[np.int32]] = {}
+
+    def begin_wave(self) -> None:
+        """New blocks run: lanes have other numbers, shared memory is new."""
+        self._patterns.clear()
+        self._settle("shared")
+
+    def note(self, kind: str, array: ArrayRef, elements: Any, inside: Any, place: Place, unit: int) -> None:
+        """The active lanes access these elements, all of them or those that ``inside`` picks (a bool per lane, or
+        positions). ``kind`` is "load", "store" or "atomic"; ``elements`` count in ``unit`` bytes.
+        """
+        machine, space = self._machine, array.space
+        line = self.lines[place]
+        self._add(line, f"{space}_{kind}s", machine.active)
+        if space == "global":
+            self.accesses[f"{kind}s", array.root] += machine.active
+            self.work[machine.per_lane("gthread")] += 1
+        if space not in ("global", "shared"):
+            return
+        if inside is not None:
+            elements = np.broadcast_to(elements, machine.active)[inside]
+            if not elements.size:
+                return
+        requests = machine.active_warps() if inside is None else _count(machine.per_lane("warp")[inside])
+        self._add(line, f"{space}_{kind}_requests", requests)
+        if space == "global":
+            sectors = requests if not is_wide(elements) else self._cost(kind, array, elements * unit, inside, place)
+            self._add(line, f"global_{kind}_sectors", sectors)
+            lanes = machine.active if inside is None else elements.size
+            self._add(line, f"global_{kind}_bytes", lanes * array.dtype.itemsize)
+        elif is_wide(elements):
+            self._add(line, f"shared_{kind}_bank_conflicts", self._cost(kind, array, elements * unit, inside, place))
+        if kind == "atomic":
+            self._note_hits(array, elements, unit)
+
+    def count(self, place: Place, name: str, number: int) -> None:
+        """Add to a counter of the launch and of a line."""
+        self._add(self.lines[place], name, number)
+
+    def _add(self, line: Counter[str], name: str, count: int) -> None:
+        self.counters[name] += count
+        line[name] += count
+
+    # ------------------------------------------------------------------ sectors and banks
+
+    def _cost(self, kind: str, array: ArrayRef, first: Any, inside: Any, place: Place) -> int:
+        """Sectors of global memory, or bank conflicts of shared memory. ``first``: where each element begins."""
+        itemsize = array.dtype.itemsize
+        of_global = array.space == "global"
+        phase = int(first[0]) & ((1 << SECTOR_SHIFT) - 1) if of_global else 0
+        relative = first - first[0]
+        key = place, kind, array.root
+        known, lanes = self._patterns.get(key), self._machine.lanes
+        if inside is None and known is not None and known.fits(lanes, phase, relative):
+            return known.cost
+        warps = self._machine.per_lane("warp")
+        warps = warps if inside is None else warps[inside]
+        if of_global:
+            cost = _sectors(first, itemsize, warps)
+        else:
+            lane = self._machine.per_lane("lane")
+            cost = _bank_conflicts(first, itemsize, warps, lane if inside is None else lane[inside])
+        if inside is None:
+            self._patterns[key] = _Pattern(lanes, phase, relative, cost)
+        return cost
+
+    # ------------------------------------------------------------------ atomics
+
+    def _note_hits(self, array: ArrayRef, elements: Any, unit: int) -> None:
+        """Count the atomic operations on each address."""
+        key = array.space, unit
+        memory = self._machine.spaces[array.space]
+        if key not in self._hits:
+            self._hits[key] = np.zeros(memory.bytes.size // unit, np.int32)
+        if is_wide(elements):
+            np.add.at(self._hits[key], elements, 1)
+        else:
+            self._hits[key][elements] += self._machine.active
+
+    def _settle(self, space: str) -> None:
+        """Keep the most crowded address of a space, and forget the others."""
+        for key in [key for key in self._hits if key[0] == space]:
+            most = int(self._hits.pop(key).max(initial=0))
+            name = f"{space}_atomics_on_one_address"
+            self.counters[name] = max(self.counters[name], most)
+
+    def finish(self) -> None:
+        """The launch is over."""
+        self._settle("shared")
+        self._settle("global")
+
+
+def _count(keys: npt.NDArray[Any]) -> int:
+    """How many different keys there are."""
+    if keys.size and (keys[1:] < keys[:-1]).any():
+        keys = np.sort(keys)
+    return int(np.count_nonzero(keys[1:] != keys[:-1])) + bool(keys.size)
+
+
+def _sectors(first: npt.NDArray[np.int64], itemsize: int, warps: npt.NDArray[np.int64]) -> int:
+    """Different pairs of a warp and a sector that its lanes touch, with elements that begin at these bytes."""
+    keys = (warps << _WARP_SHIFT) + (first >> SECTOR_SHIFT)
+    last = (warps << _WARP_SHIFT) + ((first + (itemsize - 1)) >> SECTOR_SHIFT)
+    if (last != keys).any():  # elements that lie across two sectors
+        keys = np.concatenate([keys, last])
+    return _count(keys)
+
+
+def _bank_conflicts(
+    first: npt.NDArray[np.int64], itemsize: int, warps: npt.NDArray[np.int64], lanes: npt.NDArray[np.int64]
+) -> int:
+    """Turns that requests need beyond their first, summed over requests (or their halves, quarters)."""
+    word = first >> BANK_SHIFT
+    parts = max(1, itemsize >> BANK_SHIFT)  # words of one element
+    group = warps if parts == 1 else warps * parts + lanes * parts // BANKS
+    if parts > 1:
+        word = (word[:, None] + np.arange(parts)).reshape(-1)
+        group = np.repeat(group, parts)
+    keys = (group << _WARP_SHIFT) + word
+    if (keys[1:] < keys[:-1]).any():
+        keys = np.sort(keys)
+    keys = keys[np.r_[True, keys[1:] != keys[:-1]]]
+    groups, words = keys >> _WARP_SHIFT, keys & (BANKS - 1)
+    turns = np.bincount((groups - groups[0]) * BANKS + words).astype(np.int64)
+    turns = np.pad(turns, (0, -turns.size % BANKS)).reshape(-1, BANKS).max(axis=1)
+    return int(np.maximum(turns - 1, 0).sum())
