@@ -149,7 +149,8 @@ def _of_unwritten(
         launch.counters.get("global_stores", 0) + launch.counters.get("global_atomics", 0) for launch in launches
     )
     returned = f" and {plan.entry} returned a value: it must write into {name} instead" if plan.returned_value else ""
-    first = _element(name, int(np.flatnonzero(unwritten)[0]), unwritten.shape)
+    start = int(np.flatnonzero(unwritten)[0])
+    first = _element(name, start, unwritten.shape)
     expected = f"all {total:,} elements of {name} written" if total > 1 else f"{first} written"
     if missing == total and writes:
         return Failure(
@@ -170,15 +171,18 @@ def _of_unwritten(
             where=call,
             advice=f"Let each thread compute its index and assign to {name}[...].",
         )
-    swapped = "Whole rows or columns are missing: are x and y swapped, in the grid or in the indices? "
+    pattern = ""
+    if _are_whole_lines(unwritten):
+        pattern = "Whole rows or columns are missing: are x and y swapped, in the grid or in the indices? "
+    elif unwritten.ndim == 1 and start > 1 and missing == total - start:
+        pattern = f"Everything from {first} on is missing: is cuda.blockIdx left out of the index, or a loop? "
     return Failure(
         "not-all-written",
         f"{missing:,} of {total:,} elements of {name} still hold{'s' if missing == 1 else ''} the fill value.",
         expected=expected,
         found=f"{first} was never written{returned}",
         where=call,
-        advice=(swapped if _are_whole_lines(unwritten) else "")
-        + "Do grid and block cover the whole output, and does every thread get to its assignment?",
+        advice=pattern + "Do grid and block cover the whole output, and does every thread get to its assignment?",
     )
 
 

@@ -89,7 +89,8 @@ class FirstWrites:
         advice = (
             f"{array.name} holds garbage at the start: write it before you read it."
             if array.space == "global"
-            else f"What is read of {array.name} must have been written before, in this block and this launch."
+            else f"What is read of {array.name} must have been written before, in this block and this launch. "
+            "Which threads leave their elements out: by a guard, an early return, a loop that ends too soon?"
         )
         who = self._machine.wave.name_of(self._machine.wave.first + block, thread)
         self._machine.findings.add(

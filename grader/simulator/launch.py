@@ -245,14 +245,15 @@ def check_geometry(gpu: GpuModel, grid: Triple, block: Triple) -> None:
             f"a {which} of {value} is empty: every dimension must be at least 1",
             "Round the number of blocks up: (n + threads - 1) // threads.",
         )
-    swapped = ". Are block and grid swapped? A launch is kernel[blocks_per_grid, threads_per_block](...)"
-    if threads > gpu.max_threads_per_block or any(b > limit for b, limit in zip(block, gpu.max_block, strict=True)):
-        hint = swapped if grid[0] * grid[1] * grid[2] <= gpu.max_threads_per_block else ""
+    fewer = "Use fewer threads per block and more blocks."
+    if grid[0] * grid[1] * grid[2] <= gpu.max_threads_per_block:
+        fewer += " Or are block and grid swapped? A launch is kernel[blocks, threads_per_block](...)."
+    if threads > gpu.max_threads_per_block:
         raise LaunchRefused(
-            f"a block of {block} has {threads} threads; {gpu.name} allows at most {gpu.max_threads_per_block} "
-            f"threads and {gpu.max_block} per dimension.{hint}",
-            "Use fewer threads per block and more blocks.",
+            f"a block of {block} has {threads} threads; {gpu.name} allows at most {gpu.max_threads_per_block}", fewer
         )
+    if any(b > limit for b, limit in zip(block, gpu.max_block, strict=True)):
+        raise LaunchRefused(f"a block of {block} is too large; {gpu.name} allows at most {gpu.max_block}", fewer)
     if any(g > limit for g, limit in zip(grid, gpu.max_grid, strict=True)):
         raise LaunchRefused(
             f"a grid of {grid} is too large; {gpu.name} allows at most {gpu.max_grid}",

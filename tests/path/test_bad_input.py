@@ -134,6 +134,15 @@ CASES = {
         "race",
         "Put cuda.syncthreads() between",
     ),
+    "an early return before the shared memory is filled": (
+        RIGHT.replace(
+            "    if i < out.size:\n        out[i] = factor * x[i]",
+            "    s = cuda.shared.array(64, float32)\n    t = cuda.threadIdx.x\n    if i >= out.size: return\n"
+            "    s[t] = x[i]\n    cuda.syncthreads()\n    out[i] = (s[63 - t] - s[63 - t]) + factor * x[i]",
+        ),
+        "uninitialised-read",
+        "an early return",
+    ),
     "float16 precision": (RIGHT.replace("factor * x[i]", "np.float16(factor * x[i])"), "wrong-values", "out["),
 }
 
@@ -269,7 +278,8 @@ def test_files_that_are_no_submission(candidate, contents, kind):
     ],
 )
 def test_what_never_ends_is_ended(candidate, text, kind, words):
-    limits = Limits(cpu_seconds=2, wall_seconds=4, memory_bytes=1 << 30)
+    # Where other programs compete for the cores, seconds of computing take several on the wall.
+    limits = Limits(cpu_seconds=2, wall_seconds=4 if kind == "stalled" else 60, memory_bytes=1 << 30)
     with pytest.raises(CheckFailed) as failed:
         candidate(text, limits=limits).check("scale", n=100)
     assert failed.value.failure.kind == kind
@@ -293,7 +303,7 @@ def test_what_never_ends_is_ended(candidate, text, kind, words):
     ],
 )
 def test_what_cannot_be_launched_fails_a_race_without_a_gpu(candidate, text, kind):
-    limits = Limits(cpu_seconds=2, wall_seconds=4, memory_bytes=1 << 30)
+    limits = Limits(cpu_seconds=2, wall_seconds=60, memory_bytes=1 << 30)
     with pytest.raises(CheckFailed) as failed:
         candidate(text, limits=limits).race("scale", n=1 << 20)
     assert failed.value.failure.kind == kind

@@ -148,6 +148,18 @@ def test_whole_rows_or_columns_that_are_missing_raise_the_question_of_x_and_y(sh
     assert "Do grid and block cover the whole output" in failure.advice
 
 
+@pytest.mark.parametrize(
+    ("missing", "asked"), [(np.s_[16:], True), (np.s_[39:], True), (np.s_[16:39], False), (np.s_[1::2], False)]
+)
+def test_an_end_that_is_missing_raises_the_question_of_the_block_and_the_loop(missing, asked):
+    (fills,) = fills_for({"out": Output((40,), np.float32)}, np.random.default_rng(1))
+    out = np.zeros(40, np.float32)
+    out[missing] = fills["out"]
+    advice = judged(outcome_with(out), fills["out"]).advice
+    assert ("cuda.blockIdx left out" in advice) == asked
+    assert "Do grid and block cover the whole output" in advice
+
+
 def test_one_element_that_is_missing_is_told_in_the_singular():
     (fills,) = fills_for({"out": Output((2,), np.float32)}, np.random.default_rng(1))
     one, two = np.full(1, fills["out"]), np.full(2, fills["out"])

@@ -20,16 +20,24 @@ def _store(out):
     ("grid", "block", "words"),
     [
         (1, 1025, "at most 1024"),
-        (8, 2000, "swapped"),
+        (8, 2000, "has 2000 threads; Tesla T4 allows at most 1024$"),
         (0, 32, "empty"),
         (4, 0, "empty"),
         ((1, 70000), 32, "too large"),
-        (1, (1, 1, 65), "at most 1024"),
+        (1, (1, 1, 65), r"at most \(1024, 1024, 64\)$"),
     ],
 )
 def test_launches_that_a_gpu_refuses(launch, grid, block, words):
     with pytest.raises(LaunchRefused, match=words):
         launch(_store, grid, block, np.zeros(10))
+
+
+@pytest.mark.parametrize(("grid", "asked"), [(8, True), (1024, True), (1025, False)])
+def test_a_block_that_is_too_large_is_asked_about_only_where_the_grid_could_be_one(launch, grid, asked):
+    with pytest.raises(LaunchRefused) as refused:
+        launch(_store, grid, 2000, np.zeros(10))
+    assert refused.value.advice.startswith("Use fewer threads per block and more blocks.")
+    assert ("are block and grid swapped?" in refused.value.advice) == asked
 
 
 def test_too_much_shared_memory_is_refused(launch):
