@@ -95,6 +95,7 @@ class SimulatedDevice:
                 [self._reference(argument) for argument in arguments],
                 dynamic_shared_bytes=shared_bytes,
                 signatures=signatures,
+                place=self._text.place(line),
             )
         except KernelError as error:
             raise Refused(rejected(kernel, error, self._text)) from None

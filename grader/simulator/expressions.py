@@ -19,6 +19,7 @@ from grader.simulator.loops import begin_loop, next_item
 from grader.simulator.machine import Machine
 from grader.simulator.numba_types import convert, dtype_of, is_scalar, plain
 from grader.simulator.program import Registers
+from grader.simulator.promotions import note_promotion
 
 
 def _cast(body: Body, target: Any, expr: Any) -> None:
@@ -46,6 +47,7 @@ def _binary(body: Body, target: Any, expr: Any, function: Any) -> None:
         [(left, body.type_of(expr.lhs)), (right, body.type_of(expr.rhs))],
         signature,
     )
+    note_promotion(body, (expr.lhs, expr.rhs), signature.return_type)
 
 
 def _unary(body: Body, target: Any, expr: Any) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,6 +25,7 @@ from grader.simulator.numba_types import (
     numba_scalar,
     plain,
 )
+from grader.simulator.performance_advice import Facts, advise
 from grader.simulator.program import Program
 from grader.simulator.shadow import BYTES_PER_GRANULE
 from grader.simulator.translate import translate
@@ -32,6 +33,7 @@ from grader.simulator.watch import Watch
 from grader.simulator.wave import Wave
 
 Triple = tuple[int, int, int]
+NOWHERE = Place(0)
 # Lanes that run at the same time. Fewer cost overhead per lane, more fall out of the processor's caches.
 WAVE_LANES = 1 << 16
 # Shared and local memory that a wave may take, in bytes.
@@ -78,8 +80,9 @@ class Simulator:
         *,
         dynamic_shared_bytes: int = 0,
         signatures: Sequence[tuple[Any, ...]] = (),
+        place: Place = NOWHERE,
     ) -> SimulatedLaunch:
-        """Run ``kernel`` over ``grid`` and ``block``.
+        """Run ``kernel`` over ``grid`` and ``block``. ``place`` is the launch's, for advice on its geometry.
 
         ``arguments`` are ArrayRefs, NumPy or Python scalars, or tuples of those. Raises LaunchRefused,
         frontend.KernelError (Numba rejects it), NotSimulated, StepLimit.
@@ -100,7 +103,7 @@ class Simulator:
             value = argument if isinstance(argument, ArrayRef) else _scalar_value(argument, source)
             cast = None if isinstance(argument, ArrayRef) else caster(source, target)
             values.append(cast(value) if cast else value)
-        return self._run(program, grid, block, values, static, dynamic_shared_bytes)
+        return self._run(program, grid, block, values, static, dynamic_shared_bytes, place)
 
     def _program(self, kernel: Callable[..., Any], wanted: tuple[Any, ...]) -> Program:
         key = (kernel, wanted)
@@ -113,7 +116,14 @@ class Simulator:
         return self._programs[key][0]
 
     def _run(
-        self, program: Program, grid: Triple, block: Triple, values: list[Any], static: int, dynamic: int
+        self,
+        program: Program,
+        grid: Triple,
+        block: Triple,
+        values: list[Any],
+        static: int,
+        dynamic: int,
+        place: Place,
     ) -> SimulatedLaunch:
         findings = Findings()
         threads = block[0] * block[1] * block[2]
@@ -149,7 +159,20 @@ class Simulator:
         counters["working_blocks"] = int(np.count_nonzero(traffic.work.reshape(blocks, threads).any(axis=1)))
         counters["busiest_thread"] = int(traffic.work.max())
         lines = {place: dict(counted) for place, counted in traffic.lines.items()}
+        floats = {a.dtype.itemsize * 8 for a in _arrays(values) if a.dtype.kind == "f"}
+        wide = {a.dtype.itemsize * 4 for a in _arrays(values) if a.dtype.kind == "c"}
+        facts = Facts(self.gpu, place, blocks, threads, counters, lines, frozenset(floats | wide), program.promotions)
+        advise(facts, findings)
         return SimulatedLaunch(findings.all(), counters, dict(traffic.accesses), lines)
+
+
+def _arrays(values: Sequence[Any]) -> Iterator[ArrayRef]:
+    """The arrays among a launch's arguments, those in tuples too."""
+    for value in values:
+        if isinstance(value, ArrayRef):
+            yield value
+        elif isinstance(value, tuple):
+            yield from _arrays(value)
 
 
 def _constant(memory: GlobalSpace, array: Any) -> ArrayRef:

@@ -113,6 +113,7 @@ class Program:
     shared_bytes: int = 0
     local_bytes: int = 0
     constants: list[Any] = field(default_factory=list)
+    promotions: dict[Place, str] = field(default_factory=dict)  # why a line computes in float64
     shared_granule: int = 8  # the smallest element of any shared array, in bytes
 
     def finish(self) -> None:

@@ -1,0 +1,193 @@
+"""From the counters of a launch to advice on speed, each with its line and its numbers. Runs in the runner.
+
+Advice costs no points. Each rule asks for enough work that its numbers mean something: the small sizes with which a
+kernel's edges are checked leave any GPU idle. The thresholds are our choice and are stated beside each rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from grader.gpu_models import GpuModel, occupancy
+from grader.records import Place, Severity
+from grader.simulator.findings import Findings
+
+# Fewer requests than this on a line are not worth a word.
+MIN_REQUESTS = 64
+# A grid is said to leave a GPU idle if there is this much work for each multiprocessor: accesses of global memory.
+WORK_PER_MULTIPROCESSOR = 4096
+SECTOR = 32  # bytes
+WARP = 32
+Lines = Mapping[Place, Mapping[str, int]]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the rules look at: one launch. ``float_widths`` are those of its arrays, in bits."""
+
+    gpu: GpuModel
+    place: Place  # of the launch
+    blocks: int
+    threads: int  # per block
+    counters: Mapping[str, int]
+    lines: Lines
+    float_widths: frozenset[int]
+    promotions: Mapping[Place, str]
+
+
+def advise(facts: Facts, findings: Findings) -> None:
+    """Add the advice that all rules have on a launch."""
+    for rule in RULES:
+        rule(facts, findings)
+
+
+def _strided(facts: Facts, findings: Findings) -> None:
+    """Requests that move at least twice the sectors that their bytes would fill."""
+    for place, line in facts.lines.items():
+        for kind, verb in (("load", "read"), ("store", "write")):
+            requests, sectors = line.get(f"global_{kind}_requests", 0), line.get(f"global_{kind}_sectors", 0)
+            if requests < MIN_REQUESTS:
+                continue
+            fewest = max(line[f"global_{kind}_bytes"] / requests / SECTOR, 1)
+            if sectors / requests >= 2 * fewest:
+                findings.add(
+                    "strided-access",
+                    Severity.ADVICE,
+                    place,
+                    f"A warp's {verb} here moves {sectors / requests:.3g} sectors of 32 bytes where {fewest:.3g} would "
+                    f"hold what its threads {verb}.",
+                    "Let neighbouring threads (threadIdx.x) touch neighbouring elements, the last index of an array.",
+                )
+
+
+def _bank_conflicts(facts: Facts, findings: Findings) -> None:
+    """Accesses of shared memory that take twice the turns, or more."""
+    for place, line in facts.lines.items():
+        for kind, verb in (("load", "read"), ("store", "write"), ("atomic", "atomic operation")):
+            requests, conflicts = line.get(f"shared_{kind}_requests", 0), line.get(f"shared_{kind}_bank_conflicts", 0)
+            if requests >= MIN_REQUESTS and conflicts >= requests:
+                findings.add(
+                    "bank-conflicts",
+                    Severity.ADVICE,
+                    place,
+                    f"A warp's {verb} of shared memory takes {1 + conflicts / requests:.3g} turns here instead of one: "
+                    f"{conflicts:,} bank conflicts in {requests:,} requests.",
+                    "Threads of a warp should touch different banks (element number modulo 32, for 4-byte elements): "
+                    "a row that is one element longer, as in (32, 33), often does it.",
+                )
+
+
+def _divergence(facts: Facts, findings: Findings) -> None:
+    """Warps that run with under three quarters of their lanes, on average: the branch that parts most of them."""
+    counters = facts.counters
+    filled = counters.get("thread_steps", 0) / max(counters.get("warp_steps", 0), 1)
+    if facts.threads < WARP or filled >= 0.75 * WARP:
+        return
+    place = max(facts.lines, key=lambda p: facts.lines[p].get("divergent_branches", 0), default=None)
+    if place is None:
+        return
+    divergent, branches = facts.lines[place].get("divergent_branches", 0), facts.lines[place].get("branches", 0)
+    if divergent >= MIN_REQUESTS and divergent >= branches / 4:
+        findings.add(
+            "divergence",
+            Severity.ADVICE,
+            place,
+            f"Threads of one warp part here, in {divergent:,} of {branches:,} branches; the kernel runs with "
+            f"{filled:.3g} of 32 lanes on average.",
+            "Lanes that part run one after the other. Let whole warps go the same way, as in "
+            "`if thread < count` instead of `if thread % step == 0`.",
+        )
+
+
+def _float64(facts: Facts, findings: Findings) -> None:
+    """float64 arithmetic in a kernel whose arrays are float32 or narrower."""
+    if not facts.float_widths or max(facts.float_widths) > 32:
+        return
+    for place, line in facts.lines.items():
+        count = line.get("flops_float64", 0)
+        if not count:
+            continue
+        cause = facts.promotions.get(place, "")
+        findings.add(
+            "float64-arithmetic",
+            Severity.ADVICE,
+            place,
+            f"This line computes in float64, {count:,} operations, though the arrays are float32"
+            + (f": {cause}." if cause else "."),
+            "Write constants as np.float32(…): a GPU has far fewer units for float64, often one for 32 of float32.",
+            count=1,
+        )
+
+
+def _idle(facts: Facts, findings: Findings) -> None:
+    """A grid with fewer blocks than multiprocessors, though there is work for all."""
+    gpu, counters = facts.gpu, facts.counters
+    work = sum(counters.get(f"global_{kind}", 0) for kind in ("loads", "stores", "atomics"))
+    if facts.blocks >= gpu.multiprocessors or work < gpu.multiprocessors * WORK_PER_MULTIPROCESSOR:
+        return
+    findings.add(
+        "idle-gpu",
+        Severity.ADVICE,
+        facts.place,
+        f"A grid of {facts.blocks} block{'s' * (facts.blocks != 1)} keeps at most {facts.blocks} of the "
+        f"{gpu.multiprocessors} multiprocessors of a {gpu.name} busy.",
+        "Launch more blocks, each with less to do.",
+    )
+
+
+def _few_warps(facts: Facts, findings: Findings) -> None:
+    """Blocks of which so few fit a multiprocessor that half of its places for warps stay empty."""
+    gpu, shared = facts.gpu, facts.counters.get("shared_bytes", 0)
+    filled = occupancy(gpu, facts.threads, shared)
+    if facts.blocks < gpu.multiprocessors or filled >= 0.5:
+        return
+    cause = f"{shared:,} bytes of shared memory" if occupancy(gpu, facts.threads, 0) > filled else "so few threads"
+    findings.add(
+        "low-occupancy",
+        Severity.ADVICE,
+        facts.place,
+        f"Blocks of {facts.threads} threads with {cause} each fill {filled:.0%} of the warps of a {gpu.name}.",
+        "Other warps hide the time that memory takes: use blocks of 128 to 256 threads, or smaller tiles.",
+    )
+
+
+def _part_of_a_warp(facts: Facts, findings: Findings) -> None:
+    """Blocks whose last warp is not full, and is an eighth of the block or more."""
+    idle = -facts.threads % WARP
+    if idle and idle >= (facts.threads + idle) / 8 and facts.blocks > 1:
+        findings.add(
+            "partial-warps",
+            Severity.ADVICE,
+            facts.place,
+            f"Blocks of {facts.threads} threads leave {idle} of {facts.threads + idle} lanes idle: warps have 32.",
+            "Make the number of threads per block a multiple of 32.",
+        )
+
+
+def _crowded_atomics(facts: Facts, findings: Findings) -> None:
+    """Most threads of a large launch change one address."""
+    most = facts.counters.get("global_atomics_on_one_address", 0)
+    total = facts.blocks * facts.threads
+    if total < 4096 or most < total / 2:
+        return
+    place = max(facts.lines, key=lambda p: facts.lines[p].get("global_atomics", 0))
+    findings.add(
+        "crowded-atomics",
+        Severity.ADVICE,
+        place,
+        f"{most:,} atomic operations change one address of global memory, one after another.",
+        "Combine the values of a block first, in shared memory or with shuffles, then use one atomic per block.",
+    )
+
+
+RULES: Sequence[Callable[[Facts, Findings], None]] = (
+    _strided,
+    _bank_conflicts,
+    _divergence,
+    _float64,
+    _idle,
+    _few_warps,
+    _part_of_a_warp,
+    _crowded_atomics,
+)

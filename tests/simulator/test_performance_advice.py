@@ -1,0 +1,175 @@
+"""Advice on speed: given where it is due, with its line and numbers, and not for small or well-made launches."""
+
+# mypy: ignore-errors
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numba import cuda, float32
+
+from grader.records import Severity
+
+N = 1 << 14
+
+
+def advice(result):
+    assert all(finding.severity is Severity.ADVICE for finding in result.findings), result.findings
+    return {finding.kind: finding for finding in result.findings}
+
+
+def copy(x, out):
+    i = cuda.grid(1)
+    if i < out.size:
+        out[i] = x[i]
+
+
+def test_a_well_made_launch_gets_no_advice(launch):
+    assert advice(launch(copy, 64, 256, np.zeros(N, np.float32), np.zeros(N, np.float32))) == {}
+
+
+@pytest.mark.parametrize("n", [1, 31, 33, 1025])
+def test_small_sizes_get_no_advice(launch, n):
+    assert advice(launch(copy, -(-n // 256), 256, np.zeros(n, np.float32), np.zeros(n, np.float32))) == {}
+
+
+def by_column(x, out):
+    i, j = cuda.grid(2)
+    if i < out.shape[0] and j < out.shape[1]:
+        out[i, j] = x[i, j]
+
+
+def by_row(x, out):
+    j, i = cuda.grid(2)
+    if i < out.shape[0] and j < out.shape[1]:
+        out[i, j] = x[i, j]
+
+
+def test_access_by_columns_is_strided_and_by_rows_is_not(launch):
+    x = np.zeros((128, 128), np.float32)
+    found = advice(launch(by_column, (8, 8), (16, 16), x, x.copy()))["strided-access"]
+    assert found.place.text == "out[i, j] = x[i, j]"
+    assert "16 sectors" in found.what
+    assert "where 4 would" in found.what
+    assert advice(launch(by_row, (8, 8), (16, 16), x, x.copy())) == {}
+
+
+def one_thread(x, out):
+    if cuda.threadIdx.x == 0:
+        for k in range(64):
+            out[cuda.blockIdx.x] += x[cuda.blockIdx.x, k]
+
+
+def test_one_lane_alone_is_not_strided(launch):
+    result = launch(one_thread, 64, 32, np.zeros((64, 64), np.float32), np.zeros(64, np.float32))
+    assert "strided-access" not in advice(result)
+
+
+def conflicts(x, out):
+    tile = cuda.shared.array((32, 32), float32)
+    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+    tile[ty, tx] = x[ty, tx]
+    cuda.syncthreads()
+    out[cuda.blockIdx.x, ty, tx] = tile[tx, ty]
+
+
+def test_bank_conflicts_are_told_with_their_turns(launch):
+    x = np.zeros((32, 32), np.float32)
+    found = advice(launch(conflicts, 4, (32, 32), x, np.zeros((4, 32, 32), np.float32)))
+    assert "32 turns" in found["bank-conflicts"].what
+    assert found["bank-conflicts"].place.text == "out[cuda.blockIdx.x, ty, tx] = tile[tx, ty]"
+
+
+def spread(x, out):
+    i = cuda.grid(1)
+    value = x[i]
+    if i % 8 == 0:
+        for k in range(100):
+            value = value * float32(0.5) + float32(k)
+    out[i] = value
+
+
+def test_lanes_that_part_are_told_of_at_the_branch(launch):
+    found = advice(launch(spread, 64, 256, np.zeros(N, np.float32), np.zeros(N, np.float32)))["divergence"]
+    assert found.place.text == "if i % 8 == 0:"
+    assert "512 of 512" in found.what
+
+
+def literal(x, out):
+    i = cuda.grid(1)
+    out[i] = x[i] * 2.5
+
+
+def start_value(x, out):
+    i = cuda.grid(1)
+    total = 0.0
+    for _ in range(3):
+        total += x[i]
+    out[i] = total
+
+
+def by_integer(x, out):
+    i = cuda.grid(1)
+    out[i] = x[i] / x.size
+
+
+def in_float32(x, out):
+    i = cuda.grid(1)
+    out[i] = x[i] * float32(2.5) + np.float32(1)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "words"),
+    [
+        (literal, "the literal 2.5 is float64"),
+        (start_value, "total is float64, since line"),
+        (by_integer, "int64"),
+    ],
+)
+def test_float64_arithmetic_on_float32_arrays_names_its_cause(launch, kernel, words):
+    found = advice(launch(kernel, 1, 32, np.zeros(32, np.float32), np.zeros(32, np.float32)))
+    assert words in found["float64-arithmetic"].what
+
+
+@pytest.mark.parametrize(("kernel", "dtype"), [(in_float32, np.float32), (literal, np.float64)])
+def test_arithmetic_of_the_arrays_width_gets_no_advice(launch, kernel, dtype):
+    assert advice(launch(kernel, 1, 32, np.zeros(32, dtype), np.zeros(32, dtype))) == {}
+
+
+def long_walk(x, out):
+    total = float32(0)
+    for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
+        total += x[i]
+    out[cuda.grid(1)] = total
+
+
+def test_a_grid_that_leaves_most_of_a_gpu_idle(launch):
+    found = advice(launch(long_walk, 4, 256, np.zeros(1 << 18, np.float32), np.zeros(1024, np.float32)))
+    assert "4 of the 40 multiprocessors" in found["idle-gpu"].what
+
+
+def big_tile(x, out):
+    tile = cuda.shared.array(8192, float32)
+    i = cuda.grid(1)
+    tile[cuda.threadIdx.x] = x[i]
+    cuda.syncthreads()
+    out[i] = tile[cuda.threadIdx.x]
+
+
+def test_blocks_that_leave_no_room_for_others(launch):
+    found = advice(launch(big_tile, 64, 128, np.zeros(8192, np.float32), np.zeros(8192, np.float32)))
+    assert "32,768 bytes of shared memory" in found["low-occupancy"].what
+    assert "25%" in found["low-occupancy"].what
+
+
+def test_blocks_that_are_no_whole_warps(launch):
+    found = advice(launch(copy, 100, 48, np.zeros(4800, np.float32), np.zeros(4800, np.float32)))
+    assert "16 of 64 lanes" in found["partial-warps"].what
+
+
+def count_all(x, out):
+    cuda.atomic.add(out, 0, x[cuda.grid(1)])
+
+
+def test_an_atomic_of_every_thread_on_one_address(launch):
+    found = advice(launch(count_all, 64, 256, np.zeros(N, np.float32), np.zeros(1, np.float32)))
+    assert "16,384 atomic operations" in found["crowded-atomics"].what
