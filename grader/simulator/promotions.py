@@ -35,7 +35,11 @@ def _why(body: Body, var: Any) -> str:
             if type(statement).__name__ != "Assign" or statement.target.unversioned_name != name:
                 continue
             source = statement.value
-            value = source.value if type(source).__name__ == "Const" else body.static.get(getattr(source, "name", ""))
+            value = None
+            if type(source).__name__ == "Const":
+                value = source.value
+            elif type(source).__name__ == "Var":
+                value = body.static.get(source.name)
             if isinstance(value, float):
                 return f"{name} is {kind}, since line {statement.loc.line} gives it the literal {value!r}"
     return f"{name} is {kind}"

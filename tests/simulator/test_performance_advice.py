@@ -107,6 +107,12 @@ def start_value(x, out):
     out[i] = total
 
 
+def by_variable(x, out):
+    i = cuda.grid(1)
+    scale = x.shape[0] + 0.5
+    out[i] = x[i] * scale
+
+
 def by_integer(x, out):
     i = cuda.grid(1)
     out[i] = x[i] / x.size
@@ -123,11 +129,13 @@ def in_float32(x, out):
         (literal, "the literal 2.5 is float64"),
         (start_value, "total is float64, since line"),
         (by_integer, "int64"),
+        (by_variable, "scale is float64"),
     ],
 )
 def test_float64_arithmetic_on_float32_arrays_names_its_cause(launch, kernel, words):
-    found = advice(launch(kernel, 1, 32, np.zeros(32, np.float32), np.zeros(32, np.float32)))
-    assert words in found["float64-arithmetic"].what
+    result = launch(kernel, 1, 32, np.zeros(32, np.float32), np.zeros(32, np.float32))
+    assert {finding.kind for finding in result.findings} == {"float64-arithmetic"}
+    assert any(words in finding.what for finding in result.findings)
 
 
 @pytest.mark.parametrize(("kernel", "dtype"), [(in_float32, np.float32), (literal, np.float64)])
