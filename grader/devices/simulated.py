@@ -116,7 +116,7 @@ class SimulatedDevice:
             ) from None
         self.findings += result.findings
         by_name = {
-            f"{kind}_of_{self._names[root]}": n for (kind, root), n in result.accesses.items() if self._names[root]
+            f"{kind}_of_{self._names[root]}": n for (kind, root), n in result.accesses.items() if self._names.get(root)
         }
         self.launches.append(LaunchRecord(kernel.name, line, grid, block, result.counters | by_name))
 

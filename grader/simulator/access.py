@@ -47,6 +47,8 @@ def locate(
     elif bad is not None:
         report_outside(machine, array, indices, bad, place, verb)
     elements, unit = _elements(machine, array, address + offset)
+    if unit == 1 and not array.loose:
+        _check_alignment(machine, array, elements, bad, place, verb)
     return elements, bad, unit
 
 
@@ -83,6 +85,25 @@ def _is_odd(array: ArrayRef, at: Any, itemsize: int) -> bool:
     if is_wide(array.address) or any(map(is_wide, array.strides)):
         return bool((at & (itemsize - 1)).any())
     return any(part % itemsize for part in (array.address, *array.strides))
+
+
+def _check_alignment(machine: Machine, array: ArrayRef, at: Any, bad: Bad, place: Place, verb: str) -> None:
+    """Note accesses that a GPU does not make: of numbers at addresses that are no multiple of their alignment."""
+    odd = np.broadcast_to(np.asarray(at) % array.dtype.alignment != 0, machine.active)
+    if bad is not None:
+        odd = odd & ~np.broadcast_to(bad, machine.active)
+    lanes = np.flatnonzero(odd)
+    if not lanes.size:
+        return
+    machine.findings.add(
+        "misaligned-access",
+        Severity.ERROR,
+        place,
+        f"{verb} an element of {array.name} at an address that is no multiple of {array.dtype.alignment}.",
+        "A GPU stops there. Make the dtype with align=True, or view bytes at aligned offsets only.",
+        array=array.name,
+        count=int(lanes.size),
+    )
 
 
 def _memory(machine: Machine, array: ArrayRef, unit: int) -> npt.NDArray[Any]:
@@ -144,8 +165,11 @@ def report_outside(
     )
 
 
-def load(machine: Machine, array: ArrayRef, indices: tuple[Any, ...], place: Place) -> Any:
-    """The elements at ``indices``, of the array's dtype; 0 for a lane that is outside."""
+def load(machine: Machine, array: ArrayRef, indices: tuple[Any, ...], place: Place, *, copied: bool = False) -> Any:
+    """The elements at ``indices``, of the array's dtype; 0 for a lane that is outside.
+
+    ``copied``: as part of a record, where what nobody has written may be read.
+    """
     if array.which is not None:
         values = np.zeros(machine.active, array.dtype)
         for part, lanes in by_source(machine, array):
@@ -155,11 +179,11 @@ def load(machine: Machine, array: ArrayRef, indices: tuple[Any, ...], place: Pla
     memory = _memory(machine, array, unit)
     if bad is None:
         machine.traffic.note("load", array, elements, None, place, unit)
-        machine.watch.read(array, elements, None, place, unit)
+        machine.watch.read(array, elements, None, place, unit, copied=copied)
         return memory[elements]
     inside = ~np.broadcast_to(bad, machine.active)
     machine.traffic.note("load", array, elements, inside, place, unit)
-    machine.watch.read(array, elements, inside, place, unit)
+    machine.watch.read(array, elements, inside, place, unit, copied=copied)
     values = np.zeros(machine.active, array.dtype)
     values[inside] = memory[np.broadcast_to(elements, machine.active)[inside]]
     return values

@@ -14,6 +14,7 @@ from grader.simulator.frontend import types
 from grader.simulator.machine import Machine
 from grader.simulator.numba_types import convert, dtype_of, is_scalar, plain
 from grader.simulator.program import Registers
+from grader.simulator.structs import get_field, get_field_of_array, is_record
 
 _COORDINATES = {"threadIdx": ("tx", "ty", "tz"), "blockIdx": ("bx", "by", "bz")}
 _EXTENTS = {"blockDim": "block", "gridDim": "grid"}
@@ -47,6 +48,12 @@ def translate_attribute(body: Body, target: Any, expr: Any) -> None:
         if getter is not None:
             body.compute(register, getter, (source,))
             return
+        if is_record(value_type.dtype) and expr.attr in value_type.dtype.fields:
+            get_field_of_array(body, target, expr.value, expr.attr)
+            return
+    if is_record(value_type):
+        get_field(body, target, expr.value, expr.attr)
+        return
     if is_scalar(value_type) and expr.attr in ("real", "imag"):
         dtype = dtype_of(target_type)
         part = np.real if expr.attr == "real" else np.imag

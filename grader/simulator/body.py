@@ -221,7 +221,9 @@ class Body:
         """Whether the machine can hold values of this type; text, say, exists while compiling only."""
         if isinstance(numba_type, types.BaseTuple):
             return all(self.has_values(plain(item)) for item in numba_type)
-        return is_scalar(numba_type) or isinstance(numba_type, types.Array | types.SliceType | types.EllipsisType)
+        return is_scalar(numba_type) or isinstance(
+            numba_type, types.Array | types.Record | types.SliceType | types.EllipsisType
+        )
 
     def constant_value(self, value: Any, numba_type: Any) -> Any:
         """A captured value as the machine holds it."""

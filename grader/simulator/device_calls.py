@@ -80,7 +80,7 @@ def _array(body: Body, target: Any, expr: Any, signature: Any, space: str) -> No
     name = _student_name(body, target)
     register = body.register(target.name)
     if space == "shared":
-        program.shared_granule = min(program.shared_granule, dtype.itemsize)
+        program.shared_granule = min(program.shared_granule, dtype.itemsize if dtype.names is None else dtype.alignment)
     if space == "shared" and shape == (0,):
 
         def dynamic(m: Machine, r: Registers) -> None:

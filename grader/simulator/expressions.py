@@ -20,6 +20,7 @@ from grader.simulator.machine import Machine
 from grader.simulator.numba_types import convert, dtype_of, is_scalar, plain
 from grader.simulator.program import Registers
 from grader.simulator.promotions import note_promotion
+from grader.simulator.structs import field_name, get_field, get_field_of_array, is_record
 
 
 def _cast(body: Body, target: Any, expr: Any) -> None:
@@ -69,7 +70,7 @@ def _exhaust_iter(body: Body, target: Any, expr: Any) -> None:
     source, register, place = body.register(expr.value.name), body.register(target.name), body.place()
     source_type = plain(body.type_of(expr.value))
     if isinstance(source_type, types.Array):
-        get = access.load if source_type.ndim == 1 else access.view
+        get = access.load if source_type.ndim == 1 and not is_record(source_type.dtype) else access.view
 
         def step(m: Machine, r: Registers) -> None:
             r[register] = tuple(get(m, r[source], (np.int64(k),), place) for k in range(expr.count))
@@ -84,7 +85,14 @@ def _exhaust_iter(body: Body, target: Any, expr: Any) -> None:
 
 
 def _static_getitem(body: Body, target: Any, expr: Any) -> None:
-    if isinstance(plain(body.type_of(expr.value)), types.BaseTuple):
+    value_type = plain(body.type_of(expr.value))
+    if is_record(value_type):
+        get_field(body, target, expr.value, field_name(body, value_type, expr.index, expr.index_var))
+        return
+    if isinstance(value_type, types.Array) and isinstance(expr.index, str):
+        get_field_of_array(body, target, expr.value, expr.index)
+        return
+    if isinstance(value_type, types.BaseTuple):
         index = expr.index
         if not isinstance(index, int | slice):
             index = body.static[expr.index_var.name]
@@ -115,14 +123,18 @@ def _subscript(body: Body, target: Any, value: Any, index: Any) -> None:
 
         body.add(step, (source, position), (register,))
         return
+    if is_record(value_type):
+        get_field(body, target, value, field_name(body, value_type, None, index))
+        return
     if not isinstance(value_type, types.Array):
         raise body.unknown(f"a subscript of {value_type}")
     indices = body.index_registers(index)
     positions = tuple(r for r, _ in indices)
     if len(indices) == value_type.ndim and all(isinstance(t, types.Integer) for _, t in indices):
+        get = access.view if is_record(value_type.dtype) else access.load
 
         def step(m: Machine, r: Registers) -> None:
-            r[register] = access.load(m, r[source], tuple([r[p] for p in positions]), place)
+            r[register] = get(m, r[source], tuple([r[p] for p in positions]), place)
     elif all(isinstance(t, types.Integer | types.SliceType | types.EllipsisType) for _, t in indices):
 
         def step(m: Machine, r: Registers) -> None:

@@ -56,6 +56,37 @@ class FirstWrites:
         wide = np.broadcast_to(values, self._machine.active)
         return wide if inside is None else wide[inside]
 
+    def of_record(
+        self, record: ArrayRef, leaves: list[tuple[int, np.dtype[Any]]], place: Place
+    ) -> list[npt.NDArray[np.bool_]]:
+        """Per leaf of a copied record and per lane, which bytes nobody wrote; reports it if they wrote none."""
+        if not self._holds_garbage(record):
+            return []
+        found = []
+        for offset, dtype in leaves:
+            flags, index = self._bytes(record, offset, dtype)
+            found.append(flags[index])
+        empty = np.logical_and.reduce([flags.any(axis=-1) for flags in found], axis=0) if found else np.zeros(0, bool)
+        if empty.any():
+            self._report(record, np.flatnonzero(np.broadcast_to(empty, self._machine.active)), place, "Copy of")
+        return found
+
+    def copied(
+        self, record: ArrayRef, leaves: list[tuple[int, np.dtype[Any]]], unwritten: list[npt.NDArray[np.bool_]]
+    ) -> None:
+        """A record now has what a copied one had: some bytes without a value."""
+        if not unwritten or not self._holds_garbage(record):
+            return
+        for (offset, dtype), bad in zip(leaves, unwritten, strict=True):
+            flags, index = self._bytes(record, offset, dtype)
+            flags[index] = bad
+
+    def _bytes(self, record: ArrayRef, offset: int, dtype: np.dtype[Any]) -> tuple[npt.NDArray[np.bool_], Any]:
+        """The flags of a record's space, and per lane where those of one of its leaves are."""
+        at = np.broadcast_to(record.address, self._machine.active) + self._machine.segment_base(record.space, 1)
+        flags = self._machine.spaces[record.space].unwritten(1).reshape(-1)
+        return flags, np.maximum(at, 0)[:, None] + offset + np.arange(dtype.itemsize)
+
     def note(self, array: ArrayRef, elements: Any, inside: Any, unit: int) -> None:
         """The active lanes (``inside`` None: all; else which) write these elements, numbers of ``unit`` bytes."""
         if self._holds_garbage(array):
@@ -85,7 +116,14 @@ class FirstWrites:
         if not bad.any():
             self._note_complete(array)
             return
-        block, thread = (int(self._per_lane(self._machine.per_lane(c), inside)[bad][0]) for c in ("slot", "thread"))
+        lanes = np.flatnonzero(bad) if inside is None else self._per_lane(np.arange(self._machine.active), inside)[bad]
+        self._report(array, lanes, place, f"{verb} an element of")
+
+    def _report(self, array: ArrayRef, lanes: npt.NDArray[np.intp], place: Place, verb: str) -> None:
+        """Report an access of these active lanes."""
+        block, thread = (
+            int(np.broadcast_to(self._machine.per_lane(c), self._machine.active)[lanes[0]]) for c in ("slot", "thread")
+        )
         advice = (
             f"{array.name} holds garbage at the start: write it before you read it."
             if array.space == "global"
@@ -97,10 +135,10 @@ class FirstWrites:
             "uninitialised-read",
             Severity.ERROR,
             place,
-            f"{verb} an element of {array.name} that nobody has written, by thread {who}.",
+            f"{verb} {array.name} that nobody has written, by thread {who}.",
             advice,
             array=array.name,
-            count=int(bad.sum()),
+            count=lanes.size,
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -99,11 +99,38 @@ class Simulator:
                 "Use smaller tiles or a smaller dtype.",
             )
         values = []
-        for argument, source, target in zip(arguments, given, wanted, strict=True):
-            value = argument if isinstance(argument, ArrayRef) else _scalar_value(argument, source)
+        names = kernel.__code__.co_varnames
+        for number, (argument, source, target) in enumerate(zip(arguments, given, wanted, strict=True)):
+            value = self._value(argument, source, names[min(number, len(names) - 1)])
             cast = None if isinstance(argument, ArrayRef) else caster(source, target)
             values.append(cast(value) if cast else value)
-        return self._run(program, grid, block, values, static, dynamic_shared_bytes, place)
+        result = self._run(program, grid, block, values, static, dynamic_shared_bytes, place)
+        for argument, value in zip(arguments, values, strict=True):
+            self._copy_back(argument, value)
+        return result
+
+    def _value(self, argument: Any, numba_type: Any, name: str) -> Any:
+        """An argument as the machine holds it. Records go to global memory, where all threads share them."""
+        if isinstance(argument, ArrayRef):
+            return argument
+        if isinstance(argument, tuple):
+            return tuple(self._value(item, plain(t), name) for item, t in zip(argument, numba_type, strict=True))
+        if isinstance(argument, np.void):
+            address = self.memory.allocate(argument.nbytes)
+            self.memory.bytes[address : address + argument.nbytes] = np.frombuffer(argument.tobytes(), np.uint8)
+            return ArrayRef("global", name, dtype_of(numba_type), address, (), (), address)
+        return None if argument is None else convert(argument, dtype_of(numba_type))
+
+    def _copy_back(self, argument: Any, value: Any) -> None:
+        """What a kernel wrote into a record argument, as Numba copies it back after the launch."""
+        if isinstance(argument, tuple):
+            for item, part in zip(argument, value, strict=True):
+                self._copy_back(item, part)
+        elif isinstance(argument, np.void) and argument.flags.writeable:
+            contents = self.memory.bytes[value.address : value.address + argument.nbytes]
+            changed = contents.copy().view(argument.dtype)[0]
+            for name in argument.dtype.names or ():
+                argument[name] = changed[name]
 
     def _program(self, kernel: Callable[..., Any], wanted: tuple[Any, ...]) -> Program:
         key = (kernel, wanted)
@@ -182,11 +209,20 @@ def _constant(memory: GlobalSpace, array: Any) -> ArrayRef:
     return ArrayRef.contiguous("const", "a captured array", array.dtype, address, array.shape)
 
 
+def _arrays(values: Iterable[Any]) -> Iterator[ArrayRef]:
+    """All arrays among arguments, those in tuples too."""
+    for value in values:
+        if isinstance(value, tuple):
+            yield from _arrays(value)
+        elif isinstance(value, ArrayRef):
+            yield value
+
+
 def _watched(values: list[Any]) -> dict[int, tuple[int, int]]:
     """Where each buffer starts that an argument is a view of, and how many bytes of it the arguments reach."""
     reach: dict[int, int] = {}
-    for value in values:
-        if isinstance(value, ArrayRef) and value.root >= 0 and 0 not in value.shape:
+    for value in _arrays(values):
+        if value.root >= 0 and 0 not in value.shape:
             last = sum((n - 1) * s for n, s in zip(value.shape, value.strides, strict=True) if s > 0)
             end = value.address + last + value.dtype.itemsize
             reach[value.root] = max(reach.get(value.root, 0), end - value.root)
@@ -199,6 +235,8 @@ def type_of(argument: Any) -> Any:
         return numba_array(argument.dtype, argument.shape, argument.strides)
     if isinstance(argument, tuple):
         return types.BaseTuple.from_types([type_of(item) for item in argument])
+    if isinstance(argument, np.void) and argument.dtype.names is None:
+        raise LaunchRefused("a kernel cannot take raw bytes as argument")
     if isinstance(argument, np.generic):
         return numba_scalar(argument.dtype)
     if isinstance(argument, bool):
@@ -212,17 +250,6 @@ def type_of(argument: Any) -> Any:
     if argument is None:
         return types.none
     raise LaunchRefused(f"a kernel cannot take a {type(argument).__name__} as argument")
-
-
-def _scalar_value(argument: Any, numba_type: Any) -> Any:
-    if isinstance(argument, tuple):
-        return tuple(
-            item if isinstance(item, ArrayRef) else _scalar_value(item, plain(t))
-            for item, t in zip(argument, numba_type, strict=True)
-        )
-    if argument is None:
-        return None
-    return convert(argument, dtype_of(numba_type))
 
 
 def choose_signature(given: tuple[Any, ...], signatures: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:

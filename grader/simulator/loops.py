@@ -18,7 +18,7 @@ from grader.simulator.body import Body
 from grader.simulator.frontend import types
 from grader.simulator.machine import Machine
 from grader.simulator.memory import RangeIterator, is_wide, merge, take
-from grader.simulator.numba_types import Cast, caster, dtype_of, plain
+from grader.simulator.numba_types import Cast, caster, dtype_of, is_scalar, plain
 from grader.simulator.program import Registers
 from grader.simulator.ranges import advance, make_iterator
 
@@ -134,7 +134,9 @@ def loop_over(body: Body, variable: Any, item_type: Any) -> Loop:
         body.compute(items, lambda value: value, (source,))
         body.compute(position, lambda value: make_iterator(POSITION, 0, length_of(value), 1), (source,))
         casts = tuple(caster(t, item_type) for t in over) if isinstance(over, types.BaseTuple) else ()
-        return ItemsLoop(position, items, casts, getattr(over, "ndim", 0), body.place())
+        # Records are views, like rows.
+        dimensions = 1 if isinstance(over, types.Array) and over.ndim == 1 and is_scalar(over.dtype) else 0
+        return ItemsLoop(position, items, casts, dimensions, body.place())
     if "range" not in str(over):
         raise body.unknown(f"a loop over {over}")
     dtype = dtype_of(item_type)

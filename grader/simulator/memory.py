@@ -117,6 +117,7 @@ class ArrayRef:
     root: int = -1  # where the buffer or array starts that it is a view of; -1 where that is not known
     which: Lanes = None
     sources: tuple[Source, ...] = ()
+    loose: bool = False  # elements may be at any address; else a GPU wants them aligned
     outside: str = ""  # of a view that is NOWHERE for some lanes: an example of what it would have been
 
     @classmethod

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 from collections.abc import Callable
 from typing import Any
 
@@ -20,6 +22,9 @@ _SCALARS = {
     )
 }
 Cast = Callable[[Any], Any]
+# numba-cuda has a numpy_support of its own.
+_HAS_OWN = importlib.util.find_spec("numba.cuda.np") is not None
+from_dtype: Any = importlib.import_module(f"numba.{'cuda.' if _HAS_OWN else ''}np.numpy_support").from_dtype
 
 
 def plain(numba_type: Any) -> Any:
@@ -28,11 +33,34 @@ def plain(numba_type: Any) -> Any:
 
 
 def dtype_of(numba_type: Any) -> np.dtype[Any]:
-    """The NumPy dtype of a scalar Numba type. Raises NotSimulated where there is none."""
+    """The NumPy dtype of a scalar or record Numba type. Raises NotSimulated where there is none."""
+    if isinstance(numba_type, types.Record):
+        return record_dtype(numba_type)
     name = str(plain(numba_type))
     if name not in _SCALARS:
         raise NotSimulated(f"the simulator does not know values of Numba's type {name}")
     return _SCALARS[name]
+
+
+def record_dtype(record: Any) -> np.dtype[Any]:
+    """The NumPy dtype of a Numba record type; what the simulator does not know in it is bytes."""
+
+    def of_field(field: Any) -> Any:
+        if isinstance(field, types.NestedArray):
+            return (of_field(field.dtype), tuple(field.shape))
+        if isinstance(field, types.Record) or is_scalar(field):
+            return dtype_of(field)
+        return np.dtype((np.void, field.bitwidth // 8 if hasattr(field, "bitwidth") else 1))
+
+    names = list(record.fields)
+    return np.dtype(
+        {
+            "names": names,
+            "formats": [of_field(record.typeof(name)) for name in names],
+            "offsets": [record.offset(name) for name in names],
+            "itemsize": record.size,
+        }
+    )
 
 
 def is_scalar(numba_type: Any) -> bool:
@@ -41,7 +69,9 @@ def is_scalar(numba_type: Any) -> bool:
 
 
 def numba_scalar(dtype: np.dtype[Any]) -> Any:
-    """The Numba type of a NumPy scalar dtype."""
+    """The Numba type of a NumPy scalar or structured dtype."""
+    if dtype.names is not None:
+        return from_dtype(dtype)
     return types.boolean if dtype == np.bool_ else getattr(types, dtype.name)
 
 

@@ -74,9 +74,13 @@ class Touch:
 
     def finer(self, times: int) -> Touch:
         """The same accesses, with granules of which ``times`` make up one of these."""
-        stamps = [np.repeat(s, times) if isinstance(s, np.ndarray) else s for s in (self.epoch, self.warp_epoch)]
+
+        def stretched(stamp: Any) -> Any:
+            return np.repeat(stamp, times) if isinstance(stamp, np.ndarray) else stamp
+
+        epoch, warp_epoch = stretched(self.epoch), stretched(self.warp_epoch)
         granules = (self.granules[:, None] * times + np.arange(times)).reshape(-1)
-        return Touch(granules, np.repeat(self.threads, times), *stamps, self.place, self.atomic, self.time)
+        return Touch(granules, np.repeat(self.threads, times), epoch, warp_epoch, self.place, self.atomic, self.time)
 
 
 @dataclass
@@ -104,8 +108,14 @@ class Mark:
 
     def finer(self, times: int) -> Mark:
         """The same marks for granules of which ``times`` make up one of these."""
-        arrays = (self.thread, self.epoch, self.warp_epoch, self.place, self.atomic, self.time)
-        return Mark(*(np.repeat(array, times) for array in arrays))
+        return Mark(
+            np.repeat(self.thread, times),
+            np.repeat(self.epoch, times),
+            np.repeat(self.warp_epoch, times),
+            np.repeat(self.place, times),
+            np.repeat(self.atomic, times),
+            np.repeat(self.time, times),
+        )
 
     def set(self, touch: Touch) -> None:
         """Make ``touch`` the last access of its granules."""

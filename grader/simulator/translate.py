@@ -20,6 +20,7 @@ from grader.simulator.loops import Loop
 from grader.simulator.machine import Machine
 from grader.simulator.numba_types import plain
 from grader.simulator.program import Branch, Exit, Jump, Program, Registers
+from grader.simulator.structs import copy_record, field_name, is_record, set_field
 
 MAX_INLINE_DEPTH = 40
 # These have types, but the CUDA target cannot compile them.
@@ -103,10 +104,24 @@ class Inlined(Body):
         self.start_block()
         self.block.end = end
 
+    def on_setattr(self, statement: Any) -> None:
+        if not is_record(self.type_of(statement.target)):
+            raise self.unknown("assigning to an attribute")
+        set_field(self, statement.target, statement.attr, statement.value)
+
     def on_setitem(self, statement: Any) -> None:
+        if is_record(self.type_of(statement.target)):
+            name = field_name(self, plain(self.type_of(statement.target)), None, statement.index)
+            set_field(self, statement.target, name, statement.value)
+            return
         self.store(statement.target, self.index_registers(statement.index), statement.value)
 
     def on_staticsetitem(self, statement: Any) -> None:
+        if is_record(self.type_of(statement.target)):
+            record_type = plain(self.type_of(statement.target))
+            name = field_name(self, record_type, statement.index, statement.index_var)
+            set_field(self, statement.target, name, statement.value)
+            return
         if statement.index_var is None:
             raise self.unknown("this assignment")
         self.store(statement.target, self.index_registers(statement.index_var), statement.value)
@@ -121,6 +136,15 @@ class Inlined(Body):
         array, source, place = self.register(target.name), self.register(value.name), self.place()
         source = self.cast_register(source, self.type_of(value), array_type.dtype)
         positions = tuple(register for register, _ in indices)
+        if is_record(array_type.dtype):
+            self.add(
+                lambda m, r: copy_record(
+                    m, access.view(m, r[array], tuple([r[p] for p in positions]), place), r[source], place
+                ),
+                (array, source, *positions),
+                (),
+            )
+            return
 
         def step(m: Machine, r: Registers) -> None:
             access.store(m, r[array], tuple([r[p] for p in positions]), r[source], place)

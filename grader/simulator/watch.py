@@ -34,7 +34,7 @@ class Watch:
 
     def __init__(self, machine: Machine, threads: int, blocks: int, watched: dict[int, tuple[int, int]]) -> None:
         self._machine = machine
-        self._first_writes = FirstWrites(machine)
+        self.first_writes = FirstWrites(machine)
         self._number = Numbering(threads)
         self._total = blocks << self._number.shift
         self._watched = watched
@@ -60,7 +60,7 @@ class Watch:
         self._epoch, self._warp_epoch = np.int32(0), np.int32(0)
         self._threads = None
         self._shadows.pop("shared", None)
-        self._first_writes.begin_wave()
+        self.first_writes.begin_wave()
 
     def passed_barrier(self, slots: npt.NDArray[Any] | None) -> None:
         """Blocks (by slot; None: all) have passed a barrier."""
@@ -119,12 +119,16 @@ class Watch:
 
     # ------------------------------------------------------------------ accesses
 
-    def read(self, array: ArrayRef, elements: Any, inside: Any, place: Place, unit: int) -> None:
+    def read(
+        self, array: ArrayRef, elements: Any, inside: Any, place: Place, unit: int, *, copied: bool = False
+    ) -> None:
         """The active lanes (``inside`` None: all; else a bool per lane) read these elements.
 
         ``elements`` counts ``unit`` bytes: those of an element, or 1 where elements may start anywhere.
+        ``copied``: what nobody has written may be read, since it is copied as part of a record.
         """
-        self._first_writes.check(array, elements, inside, place, "Read of", unit)
+        if not copied:
+            self.first_writes.check(array, elements, inside, place, "Read of", unit)
         shadow = self._shadow(array, unit)
         if shadow is None:
             return
@@ -141,7 +145,7 @@ class Watch:
 
     def write(self, array: ArrayRef, elements: Any, inside: Any, place: Place, values: Any, unit: int) -> None:
         """They write ``values`` (one, or one per lane that is inside), before memory has changed."""
-        self._first_writes.note(array, elements, inside, unit)
+        self.first_writes.note(array, elements, inside, unit)
         shadow = self._shadow(array, unit)
         if shadow is None:
             return
@@ -167,8 +171,8 @@ class Watch:
     def atomic(self, array: ArrayRef, elements: Any, inside: Any, place: Place, unit: int) -> None:
         """They execute an atomic operation, which also publishes what was fenced before and acquires."""
         self._publish_and_acquire()
-        self._first_writes.check(array, elements, inside, place, "Atomic operation on", unit)
-        self._first_writes.note(array, elements, inside, unit)
+        self.first_writes.check(array, elements, inside, place, "Atomic operation on", unit)
+        self.first_writes.note(array, elements, inside, unit)
         shadow = self._shadow(array, unit)
         if shadow is None:
             return
