@@ -311,6 +311,7 @@ def test_lint_prints_a_row_for_each_thing_and_fails_on_a_problem(root: Path) -> 
         '"""Adds the first.\n\nCaught by: test_doubles, test_odd_sizes, test_reads_once\n"""',
     )
     (root / "solutions/01/wrong/adds_the_first.py").write_text(wrong)
+    (root / "course.yml").write_text(f"authoring: {{mutants: 2}}\n{(root / 'course.yml').read_text()}")
     grader("release", cwd=root)
     done = grader("lint", "01", "--workers", "2", cwd=root)
     assert done.returncode == 1, done
