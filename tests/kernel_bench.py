@@ -35,20 +35,24 @@ def launch(
     source = inspect.getsourcefile(kernel) or ""
     simulator = Simulator(T4, KernelsText(Path(source).read_bytes(), source), memory, deadline_in(cpu_seconds))
     names = kernel.__code__.co_varnames
-    given: list[Any] = []
-    for name, argument in zip(names, arguments, strict=False):
+    references: list[tuple[np.ndarray[Any, Any], ArrayRef]] = []
+
+    def placed(argument: Any, name: str) -> Any:
+        if isinstance(argument, tuple):
+            items = [placed(item, f"{name}[{k}]") for k, item in enumerate(argument)]
+            return type(argument)(*items) if hasattr(argument, "_fields") else tuple(items)
         if not isinstance(argument, np.ndarray):
-            given.append(argument)
-            continue
+            return argument
         address = memory.allocate(argument.nbytes)
         flat = np.ascontiguousarray(argument).reshape(-1).view(np.uint8)
         memory.bytes[address : address + argument.nbytes] = flat
         array = ArrayRef.contiguous("global", name, argument.dtype, address, argument.shape)
-        given.append(replace(array, root=address))
+        references.append((argument, replace(array, root=address)))
+        return references[-1][1]
+
+    given = [placed(argument, name) for name, argument in zip(names, arguments, strict=False)]
     result = simulator.launch(kernel, _triple(grid), _triple(block), given, dynamic_shared_bytes=shared)
-    for argument, reference in zip(arguments, given, strict=True):
-        if isinstance(reference, ArrayRef):
-            stop = reference.address + argument.nbytes
-            flat = memory.bytes[reference.address : stop]
-            argument[...] = flat.view(argument.dtype).reshape(argument.shape)
+    for argument, reference in references:
+        flat = memory.bytes[reference.address : reference.address + argument.nbytes]
+        argument[...] = flat.view(argument.dtype).reshape(argument.shape)
     return result

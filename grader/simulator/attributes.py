@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,16 @@ def translate_attribute(body: Body, target: Any, expr: Any) -> None:
         body.static[target.name] = Method(expr.value, expr.attr)
         return
     source = body.register(expr.value.name)
+    if isinstance(value_type, types.EnumClass):
+        member = getattr(value_type.instance_class, expr.attr)
+        body.constant(target.name, body.constant_value(member, value_type.dtype))
+        return
+    if isinstance(body.type_of(expr.value), types.EnumMember) and expr.attr == "value":
+        body.compute(register, lambda value: value, (source,))
+        return
+    if isinstance(value_type, types.BaseNamedTuple) and expr.attr in value_type.fields:
+        body.compute(register, operator.itemgetter(value_type.fields.index(expr.attr)), (source,))
+        return
     if isinstance(value_type, types.Array):
         getter = {
             "shape": lambda a: tuple(_int64(n) for n in a.shape),

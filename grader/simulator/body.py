@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import enum
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +15,7 @@ import numpy as np
 
 from grader.errors import NotSimulated
 from grader.kernels_text import KernelsText
-from grader.records import Place
+from grader.records import Place, Severity
 from grader.simulator.frontend import Frontend, KernelError, TypedFunction, types
 from grader.simulator.machine import Machine
 from grader.simulator.numba_types import caster, convert, dtype_of, is_scalar, plain
@@ -152,9 +153,17 @@ class Body:
         if cast is None:
             return source
         target = self.unit.new_register()
+        step: Callable[[Machine, Registers], None]
+        if isinstance(source_type, types.Optional) and not isinstance(target_type, types.Optional):
+            place = self.place()
 
-        def step(m: Machine, r: Registers) -> None:
-            r[target] = cast(r[source])
+            def step(m: Machine, r: Registers) -> None:
+                _check_presence(m, r[source][0], place)
+                r[target] = cast(r[source])
+        else:
+
+            def step(m: Machine, r: Registers) -> None:
+                r[target] = cast(r[source])
 
         self.add(step, (source,), (target,))
         return target
@@ -221,6 +230,8 @@ class Body:
         """Whether the machine can hold values of this type; text, say, exists while compiling only."""
         if isinstance(numba_type, types.BaseTuple):
             return all(self.has_values(plain(item)) for item in numba_type)
+        if isinstance(numba_type, types.Optional):
+            return self.has_values(plain(numba_type.type))
         return is_scalar(numba_type) or isinstance(
             numba_type, types.Array | types.Record | types.SliceType | types.EllipsisType
         )
@@ -233,7 +244,7 @@ class Body:
             self.unit.program.constants.append(np.ascontiguousarray(value))
             return ConstantArray(len(self.unit.program.constants) - 1)
         if is_scalar(numba_type):
-            return convert(value, dtype_of(numba_type))
+            return convert(value.value if isinstance(value, enum.Enum) else value, dtype_of(numba_type))
         if isinstance(numba_type, types.SliceType | types.EllipsisType):
             return value
         raise self.unknown(f"a captured value of type {numba_type}")
@@ -258,6 +269,11 @@ class Body:
         """``target = function(*operands)`` for an operator, cast as the signature says."""
         function = INPLACE.get(function, function)
         if function in (operator.is_, operator.is_not) and any(isinstance(t, types.NoneType) for _, t in operands):
+            optional = [register for register, t in operands if isinstance(t, types.Optional)]
+            if optional:
+                none = function is operator.is_
+                self.compute(target, lambda pair: np.equal(pair[0], not none), tuple(optional))
+                return
             same = all(isinstance(t, types.NoneType | types.Omitted) for _, t in operands)
             self.hold(target, np.bool_(same == (function is operator.is_)))
             return
@@ -283,3 +299,21 @@ class Body:
         self.compute(target, operation, registers)
         if function in ARITHMETIC:
             self.note_flops(signature.return_type, _FLOPS_OF_COMPLEX.get(function, 1))
+
+
+def _check_presence(m: Machine, there: Any, place: Place) -> None:
+    """Note lanes that use what is None for them as a number: compiled code ends such a thread without a word."""
+    missing = np.flatnonzero(~np.broadcast_to(there, m.active))
+    if missing.size:
+        lanes = missing[:1] if m.lanes is None else m.lanes[missing[:1]]
+        threads = m.wave.threads(lanes)
+        block, thread = threads[0]
+        m.findings.add(
+            "none-used",
+            Severity.ERROR,
+            place,
+            f"A value that is None is used as a number, by thread {thread} of block {block}: it ends there, silently.",
+            "Ask `if value is not None` first.",
+            threads=threads,
+            count=int(missing.size),
+        )

@@ -24,6 +24,9 @@ def translate_call(body: Body, target: Any, expr: Any, key: Any) -> None:
     signature = body.typed.calltypes[expr]
     if isinstance(function_type, types.ExceptionClass):
         return  # the raise that follows ends the thread, whatever it raises
+    if isinstance(function_type, types.NamedTupleClass):
+        _named_tuple(body, target, expr, function_type.instance_class, signature)
+        return
     if isinstance(function_type, types.NumberClass) or key in (int, float, bool, complex):
         _conversion(body, target, expr, signature)
         return
@@ -62,6 +65,17 @@ def translate_call(body: Body, target: Any, expr: Any, key: Any) -> None:
         _math(body, target, expr, key, signature)
     else:
         raise body.unknown(f"the function {getattr(key, '__name__', key)}")
+
+
+def _named_tuple(body: Body, target: Any, expr: Any, made: Any, signature: Any) -> None:
+    """``target = Point(x, y=…)``."""
+    given = dict(zip(made._fields, expr.args, strict=False)) | dict(expr.kws)
+    items = [given[name] for name in made._fields if name in given]
+    registers = tuple(
+        body.cast_register(body.register(item.name), body.type_of(item), wanted)
+        for item, wanted in zip(items, signature.return_type, strict=True)
+    )
+    body.compute(body.register(target.name), lambda *values: values, registers)
 
 
 def _in(key: Any, table: dict[Any, Any]) -> bool:

@@ -61,8 +61,6 @@ def _build_tuple(body: Body, target: Any, expr: Any) -> None:
     body.definitions[target.name] = items
     body.static[target.name] = tuple(body.static.get(item.name) for item in items)
     registers = tuple(body.register(item.name) for item in items)
-    if any(body.is_static(body.type_of(item)) for item in items):
-        return
     body.compute(body.register(target.name), lambda *values: values, registers)
 
 
@@ -96,7 +94,13 @@ def _static_getitem(body: Body, target: Any, expr: Any) -> None:
         index = expr.index
         if not isinstance(index, int | slice):
             index = body.static[expr.index_var.name]
+        known = body.static.get(expr.value.name)
+        body.static[target.name] = known[index] if isinstance(known, tuple) else None
         body.compute(body.register(target.name), operator.itemgetter(index), (body.register(expr.value.name),))
+        return
+    if isinstance(value_type, types.EnumClass):
+        name = expr.index if isinstance(expr.index, str) else body.literal(expr.index_var)
+        body.constant(target.name, body.constant_value(value_type.instance_class[name], value_type.dtype))
         return
     if expr.index_var is None:
         raise body.unknown("this subscript")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import enum
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -119,6 +120,8 @@ class Simulator:
             address = self.memory.allocate(argument.nbytes)
             self.memory.bytes[address : address + argument.nbytes] = np.frombuffer(argument.tobytes(), np.uint8)
             return ArrayRef("global", name, dtype_of(numba_type), address, (), (), address)
+        if isinstance(argument, enum.Enum):
+            argument = argument.value
         return None if argument is None else convert(argument, dtype_of(numba_type))
 
     def _copy_back(self, argument: Any, value: Any) -> None:
@@ -209,15 +212,6 @@ def _constant(memory: GlobalSpace, array: Any) -> ArrayRef:
     return ArrayRef.contiguous("const", "a captured array", array.dtype, address, array.shape)
 
 
-def _arrays(values: Iterable[Any]) -> Iterator[ArrayRef]:
-    """All arrays among arguments, those in tuples too."""
-    for value in values:
-        if isinstance(value, tuple):
-            yield from _arrays(value)
-        elif isinstance(value, ArrayRef):
-            yield value
-
-
 def _watched(values: list[Any]) -> dict[int, tuple[int, int]]:
     """Where each buffer starts that an argument is a view of, and how many bytes of it the arguments reach."""
     reach: dict[int, int] = {}
@@ -234,7 +228,10 @@ def type_of(argument: Any) -> Any:
     if isinstance(argument, ArrayRef):
         return numba_array(argument.dtype, argument.shape, argument.strides)
     if isinstance(argument, tuple):
-        return types.BaseTuple.from_types([type_of(item) for item in argument])
+        named = type(argument) if hasattr(argument, "_fields") else None
+        return types.BaseTuple.from_types([type_of(item) for item in argument], named)
+    if isinstance(argument, enum.Enum):
+        return _type_of_member(argument)
     if isinstance(argument, np.void) and argument.dtype.names is None:
         raise LaunchRefused("a kernel cannot take raw bytes as argument")
     if isinstance(argument, np.generic):
@@ -250,6 +247,15 @@ def type_of(argument: Any) -> Any:
     if argument is None:
         return types.none
     raise LaunchRefused(f"a kernel cannot take a {type(argument).__name__} as argument")
+
+
+def _type_of_member(member: enum.Enum) -> Any:
+    """The Numba type of a member of an enum whose values are of one type."""
+    values = {type_of(other.value) for other in type(member)}
+    if len(values) != 1:
+        raise LaunchRefused(f"a kernel cannot take {member}: the values of its enum are of several types")
+    kind = types.IntEnumClass if isinstance(member, enum.IntEnum) else types.EnumClass
+    return kind(type(member), values.pop()).member_type
 
 
 def choose_signature(given: tuple[Any, ...], signatures: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:

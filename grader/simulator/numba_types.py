@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from grader.errors import NotSimulated
 from grader.simulator.frontend import types
-from grader.simulator.memory import is_wide
+from grader.simulator.memory import NOWHERE, ArrayRef, is_wide
 
 _SCALARS = {
     name: np.dtype(name)
@@ -28,7 +28,9 @@ from_dtype: Any = importlib.import_module(f"numba.{'cuda.' if _HAS_OWN else ''}n
 
 
 def plain(numba_type: Any) -> Any:
-    """``numba_type`` without its literal value."""
+    """``numba_type`` without its literal value; a member of an enum is its value."""
+    if isinstance(numba_type, types.EnumMember):
+        return numba_type.dtype
     return getattr(numba_type, "literal_type", numba_type)
 
 
@@ -133,6 +135,11 @@ def caster(source: Any, target: Any) -> Cast | None:
     source, target = plain(source), plain(target)
     if source == target or isinstance(target, types.NoneType | types.Omitted):
         return None
+    if isinstance(target, types.Optional):
+        return _caster_to_optional(source, target.type)
+    if isinstance(source, types.Optional):
+        inner = caster(source.type, target)
+        return lambda value: inner(value[1]) if inner else value[1]
     if isinstance(target, types.BaseTuple) and isinstance(source, types.BaseTuple):
         casts = [caster(s, t) for s, t in zip(source, target, strict=True)]
         if not any(casts):
@@ -146,3 +153,28 @@ def caster(source: Any, target: Any) -> Cast | None:
             return lambda value: convert(np.real(value), dtype)
         return lambda value: convert(value, dtype)
     return None
+
+
+def _caster_to_optional(source: Any, target: Any) -> Cast:
+    """Values of Numba's optional types are pairs: whether there is a value, and the value."""
+    if isinstance(source, types.NoneType):
+        blank = blank_value(target)
+        return lambda value: (np.False_, blank)
+    inner = caster(source.type if isinstance(source, types.Optional) else source, target)
+    if isinstance(source, types.Optional):
+        return lambda value: (value[0], inner(value[1]) if inner else value[1])
+    return lambda value: (np.True_, inner(value) if inner else value)
+
+
+def blank_value(numba_type: Any) -> Any:
+    """What stands where there is no value of this type: zeros, and arrays that are nowhere."""
+    numba_type = plain(numba_type)
+    if isinstance(numba_type, types.BaseTuple):
+        return tuple(blank_value(item) for item in numba_type)
+    if isinstance(numba_type, types.Array | types.Record):
+        array = isinstance(numba_type, types.Array)
+        zeros = (0,) * (numba_type.ndim if array else 0)
+        return ArrayRef("global", "None", dtype_of(numba_type.dtype if array else numba_type), NOWHERE, zeros, zeros)
+    if isinstance(numba_type, types.Optional):
+        return (np.False_, blank_value(numba_type.type))
+    return convert(0, dtype_of(numba_type))

@@ -72,20 +72,37 @@ UNARY: dict[Any, Operation] = {
 }
 
 
-def _equal_tuples(a: tuple[Any, ...], b: tuple[Any, ...]) -> Any:
+def _equal(a: Any, b: Any) -> Any:
+    """Whether two numbers, or two tuples of equal things, are equal."""
+    if not (isinstance(a, tuple) and isinstance(b, tuple)):
+        return np.False_ if isinstance(a, tuple) or isinstance(b, tuple) else np.equal(a, b)
     if len(a) != len(b):
         return np.False_
-    return reduce(np.logical_and, (np.equal(x, y) for x, y in zip(a, b, strict=True)), np.True_)
+    return reduce(np.logical_and, (_equal(x, y) for x, y in zip(a, b, strict=True)), np.True_)
+
+
+def _before(a: Any, b: Any) -> Any:
+    """Whether ``a`` comes first: of tuples, the first unequal items decide, and a beginning comes before the whole."""
+    if not isinstance(a, tuple):
+        return np.less(a, b)
+    less: Any = np.bool_(len(a) < len(b))
+    for x, y in reversed(list(zip(a, b, strict=False))):
+        less = np.where(_equal(x, y), less, _before(x, y))[()]
+    return less
 
 
 def _contains(items: tuple[Any, ...], value: Any) -> Any:
-    return reduce(np.logical_or, (np.equal(item, value) for item in items), np.False_)
+    return reduce(np.logical_or, (_equal(item, value) for item in items), np.False_)
 
 
-# Of tuples; items are numbers.
+# Of tuples; items are numbers or tuples.
 TUPLE_OPERATIONS: dict[Any, Operation] = {
-    operator.eq: _equal_tuples,
-    operator.ne: lambda a, b: np.logical_not(_equal_tuples(a, b)),
+    operator.eq: _equal,
+    operator.ne: lambda a, b: np.logical_not(_equal(a, b)),
+    operator.lt: _before,
+    operator.gt: lambda a, b: _before(b, a),
+    operator.le: lambda a, b: np.logical_not(_before(b, a)),
+    operator.ge: lambda a, b: np.logical_not(_before(a, b)),
     operator.add: lambda a, b: a + b,
     operator.contains: _contains,
 }
