@@ -28,6 +28,31 @@ class GpuModel:
     clock_khz: int = 1_590_000
     memory_bytes: int = 16 << 30
 
+    def attributes(self) -> dict[str, int]:
+        """What a script may ask a device: the driver's names (``CU_DEVICE_ATTRIBUTE_…``) with this GPU's numbers."""
+        major, minor = self.compute_capability
+        by_axis = {
+            f"MAX_{what}_DIM_{axis}": limit
+            for what, limits in (("BLOCK", self.max_block), ("GRID", self.max_grid))
+            for axis, limit in zip("XYZ", limits, strict=True)
+        }
+        return {
+            "COMPUTE_CAPABILITY_MAJOR": major,
+            "COMPUTE_CAPABILITY_MINOR": minor,
+            "WARP_SIZE": self.warp_size,
+            "MAX_THREADS_PER_BLOCK": self.max_threads_per_block,
+            "MULTIPROCESSOR_COUNT": self.multiprocessors,
+            "MAX_SHARED_MEMORY_PER_BLOCK": self.max_shared_bytes_per_block,
+            "MAX_SHARED_MEMORY_PER_MULTIPROCESSOR": self.shared_bytes_per_multiprocessor,
+            "MAX_THREADS_PER_MULTIPROCESSOR": self.max_threads_per_multiprocessor,
+            "MAX_THREADS_PER_MULTI_PROCESSOR": self.max_threads_per_multiprocessor,
+            "MAX_BLOCKS_PER_MULTIPROCESSOR": self.max_blocks_per_multiprocessor,
+            "MAX_REGISTERS_PER_BLOCK": self.registers_per_multiprocessor,
+            "MAX_REGISTERS_PER_MULTIPROCESSOR": self.registers_per_multiprocessor,
+            "CLOCK_RATE": self.clock_khz,
+            **by_axis,
+        }
+
 
 T4 = GpuModel("Tesla T4", (7, 5), 40)
 A100 = GpuModel(

@@ -54,6 +54,10 @@ class KernelsText:
         text = self._lines[line - 1] if 0 < line <= len(self._lines) else ""
         return Place(line, text.strip()[:MAX_TEXT_OF_A_PLACE], function)
 
+    def place_in(self, filename: str, line: int, function: str = "") -> Place:
+        """A place in any file: without text where it is not this one."""
+        return self.place(line, function) if filename == self.filename else Place(line, "", function)
+
 
 def _walk(code: CodeType) -> Iterator[CodeType]:
     yield code

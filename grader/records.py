@@ -28,14 +28,24 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True)
 class Place:
-    """Where in kernels.py: 1-based line, the line's or expression's text, and the function."""
+    """Where in a file of source: 1-based line, the line's or expression's text, and the function.
+
+    ``file`` is what Python calls the file: kernels.py for a submission, a path for anybody else's script.
+    """
 
     line: int
     text: str = ""
     function: str = ""
+    file: str = "kernels.py"
+
+    @property
+    def short_file(self) -> str:
+        """The file's name without its folder; Jupyter's names for cells are numbers that tell nobody anything."""
+        folder, _, name = self.file.replace("\\", "/").rpartition("/")
+        return "notebook cell" if "ipykernel_" in folder else name
 
     def __str__(self) -> str:
-        where = f"kernels.py:{self.line}"
+        where = f"{self.short_file}:{self.line}"
         return f"{where}  {self.text.strip()}" if self.text else where
 
 
@@ -73,6 +83,25 @@ class LaunchRecord:
     block: tuple[int, int, int]
     counters: Mapping[str, int] = field(default_factory=dict)
     elapsed_ns: int | None = None
+
+
+@dataclass(frozen=True)
+class LaunchTrace:
+    """One launch of a script on the simulator: where it was asked for, its geometry, what was seen and counted.
+
+    ``place`` is the line of the script that launches; ``problem`` says why the launch did not take place or did not
+    end, else "". ``counters`` are sums over all threads, ``lines`` the same by line of the kernel.
+    """
+
+    kernel: str
+    place: Place
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    dynamic_shared_bytes: int = 0
+    findings: tuple[Finding, ...] = ()
+    counters: Mapping[str, int] = field(default_factory=dict)
+    lines: Mapping[Place, Mapping[str, int]] = field(default_factory=dict)
+    problem: str = ""
 
 
 @dataclass(frozen=True)

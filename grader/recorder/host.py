@@ -82,29 +82,14 @@ class Device:
     """The GPU that a plan is made for."""
 
     id = 0
-    _ATTRIBUTES = {  # noqa: RUF012
-        "WARP_SIZE": "warp_size",
-        "MAX_THREADS_PER_BLOCK": "max_threads_per_block",
-        "MULTIPROCESSOR_COUNT": "multiprocessors",
-        "MAX_SHARED_MEMORY_PER_BLOCK": "max_shared_bytes_per_block",
-        "MAX_SHARED_MEMORY_PER_MULTIPROCESSOR": "shared_bytes_per_multiprocessor",
-        "MAX_THREADS_PER_MULTIPROCESSOR": "max_threads_per_multiprocessor",
-        "MAX_THREADS_PER_MULTI_PROCESSOR": "max_threads_per_multiprocessor",
-        "MAX_REGISTERS_PER_MULTIPROCESSOR": "registers_per_multiprocessor",
-        "CLOCK_RATE": "clock_khz",
-    }
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        gpu = context.gpu
-        self.name = gpu.name
-        self.compute_capability = gpu.compute_capability
-        self.COMPUTE_CAPABILITY_MAJOR, self.COMPUTE_CAPABILITY_MINOR = gpu.compute_capability
-        for axis, block, grid in zip("XYZ", gpu.max_block, gpu.max_grid, strict=True):
-            setattr(self, f"MAX_BLOCK_DIM_{axis}", block)
-            setattr(self, f"MAX_GRID_DIM_{axis}", grid)
-        for name, field in self._ATTRIBUTES.items():
-            setattr(self, name, getattr(gpu, field))
+        self.name = context.gpu.name
+        self.compute_capability = context.gpu.compute_capability
+        self._attributes = context.gpu.attributes()
+        for name, value in self._attributes.items():
+            setattr(self, name, value)
 
     def get_primary_context(self) -> DeviceContext:
         """The device's context."""
@@ -115,7 +100,7 @@ class Device:
 
     def __getattr__(self, name: str) -> Any:
         if name.isupper():
-            self._context.unsupported(f"the device attribute {name}", f"Known are {', '.join(self._ATTRIBUTES)}.")
+            self._context.unsupported(f"the device attribute {name}", f"Known are {', '.join(self._attributes)}.")
         raise AttributeError(name)
 
     def __repr__(self) -> str:

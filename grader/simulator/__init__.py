@@ -12,4 +12,48 @@ findings and counters. No GPU, driver or CUDA toolkit takes part. In the order i
 - ``memory`` holds the address spaces, ``access`` reads and writes them, ``ranges`` counts;
 - ``operations`` says what operators and functions mean on lanes;
 - ``watch`` (with ``shadow``) looks for races, ``first_writes`` for reads of what nobody wrote, ``findings`` collects.
+
+``install``, ``uninstall`` and ``trace`` put it in the place of a GPU for any script of one's own (``live``).
 """
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+
+from grader.gpu_models import DEFAULT, GpuModel
+from grader.records import LaunchTrace
+
+# CPU seconds that one launch of a script may take: far more than anybody waits for.
+LAUNCH_SECONDS = 600.0
+
+
+def install(gpu: GpuModel | str = DEFAULT, *, devices: int = 1, launch_seconds: float = LAUNCH_SECONDS) -> None:
+    """Simulate every launch of this process from now on, on a GPU model ("t4", "a100", …; ``gpu_models.MODELS``).
+
+    ``devices`` is how many GPUs a script sees. A launch that takes more than ``launch_seconds`` of CPU time ends with
+    Numba's CudaAPIError. Installing again replaces what was installed; arrays that are on its GPU are lost. Raises
+    UsageError for an unknown model.
+    """
+    from grader.simulator.live import install as live
+
+    live.install(gpu, devices, launch_seconds)
+
+
+def uninstall() -> None:
+    """The real ``numba.cuda`` again. Does nothing where nothing is installed."""
+    from grader.simulator.live import install as live
+
+    live.uninstall()
+
+
+def trace() -> AbstractContextManager[list[LaunchTrace]]:
+    """A list that gets one ``LaunchTrace`` per launch in the ``with`` block, in order.
+
+    Installs the simulator if it is not, and leaves it there: arrays are on its GPU.
+    """
+    from grader.simulator.live import install as live
+
+    return live.trace()
+
+
+__all__ = ["install", "trace", "uninstall"]

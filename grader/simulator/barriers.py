@@ -112,10 +112,10 @@ class Barriers:
         self, waiting: dict[int, LaneIndex], slots: npt.NDArray[Any], complete: npt.NDArray[np.bool_]
     ) -> None:
         """Threads of a block that met at barriers of different lines. One line may be two blocks of Numba's IR."""
-        by_line: dict[int, tuple[Place, list[LaneIndex]]] = {}
+        by_line: dict[tuple[str, int], tuple[Place, list[LaneIndex]]] = {}
         for index, lanes in waiting.items():
             place = self._barrier(index).place
-            by_line.setdefault(place.line, (place, []))[1].append(lanes)
+            by_line.setdefault((place.file, place.line), (place, []))[1].append(lanes)
         lines_seen = sum(
             (np.bincount(slots[np.concatenate(lanes)], minlength=self._wave.blocks) > 0).astype(np.int64)
             for _, lanes in by_line.values()

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from grader.errors import NotSimulated
-from grader.kernels_text import KernelsText
 from grader.records import Place, Severity
 from grader.simulator.frontend import Frontend, KernelError, TypedFunction, types
 from grader.simulator.machine import Machine
 from grader.simulator.numba_types import caster, convert, dtype_of, is_scalar, plain
 from grader.simulator.operations import ARITHMETIC, COMPARISONS, INPLACE, TUPLE_OPERATIONS, UNARY
 from grader.simulator.program import Block, Program, Registers
+from grader.simulator.sources import Sources
 
 MAX_BLOCKS = 4000
 # Real operations of one complex operation.
@@ -36,11 +36,11 @@ class ConstantArray:
 
 
 class Unit:
-    """What all bodies of one kernel share. ``text`` is where they were written, for places."""
+    """What all bodies of one kernel share. ``sources`` is where they were written, for places."""
 
-    def __init__(self, frontend: Frontend, text: KernelsText) -> None:
+    def __init__(self, frontend: Frontend, sources: Sources) -> None:
         self.frontend = frontend
-        self.text = text
+        self.sources = sources
         self.program = Program("")
         self.shared_arrays: dict[tuple[Any, int], tuple[int, int]] = {}
         self.local_arrays: dict[tuple[Any, int], tuple[int, int]] = {}
@@ -88,15 +88,11 @@ class Body:
     # ------------------------------------------------------------------ plumbing
 
     def place(self) -> Place:
-        """The line that is being translated; without text where it is not in kernels.py."""
+        """The line that is being translated."""
         if self.line not in self._places:
-            self._places[self.line] = self._place()
+            place = self.unit.sources.place_in(self.typed.filename, self.line, self.typed.name)
+            self._places[self.line] = place
         return self._places[self.line]
-
-    def _place(self) -> Place:
-        if self.typed.filename != self.unit.text.filename:
-            return Place(self.line, "", self.typed.name)
-        return self.unit.text.place(self.line, self.typed.name)
 
     def literal(self, var: Any) -> Any:
         """The value of a variable that Numba knows to be a literal."""

@@ -14,7 +14,7 @@ class Findings:
     """Findings in the order in which they were first seen."""
 
     def __init__(self) -> None:
-        self._found: dict[tuple[str, int, str], Finding] = {}
+        self._found: dict[tuple[str, str, int, str], Finding] = {}
 
     def add(
         self,
@@ -29,7 +29,7 @@ class Findings:
         count: int = 1,
     ) -> None:
         """Note a finding, or that it was seen again."""
-        key = (kind, place.line, array)
+        key = (kind, place.file, place.line, array)
         known = self._found.get(key)
         if known is not None:
             self._found[key] = replace(known, count=known.count + count)

@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numba.cuda.compiler as numba_compiler
@@ -24,7 +23,7 @@ from numba.cuda.descriptor import cuda_target
 
 from grader.errors import NotSimulated
 from grader.gpu_models import GpuModel
-from grader.simulator.rejections import explain
+from grader.simulator.rejections import explain, is_numbas
 
 types: Any = numba_compiler.types
 _compile_extra: Any = getattr(numba_compiler, "compile_extra", None) or numba_compiler.compiler.compile_extra
@@ -41,11 +40,16 @@ def numba_errors() -> tuple[type[BaseException], ...]:
 
 
 class KernelError(Exception):
-    """Numba rejects the kernel. ``str()`` is its message, cut to what helps; ``line`` is 0 if it named none."""
+    """Numba rejects the kernel. ``str()`` is its message, cut to what helps; ``line`` is 0 if it named none.
 
-    def __init__(self, message: str, line: int) -> None:
+    ``file`` is where that line is, "" where it is not known; ``cause`` is Numba's own exception, where it raised one.
+    """
+
+    def __init__(self, message: str, line: int, file: str = "", cause: BaseException | None = None) -> None:
         super().__init__(message)
         self.line = line
+        self.file = file
+        self.cause = cause
 
 
 @dataclass(frozen=True)
@@ -96,7 +100,7 @@ def _pipeline() -> type:
     return TypingCompiler
 
 
-class _TypedOnly:
+class TypedOnly:
     """What a dispatcher keeps for a device function that was typed and not lowered."""
 
     objectmode = False
@@ -119,16 +123,30 @@ class Frontend:
         self._recursive = ""
         self._borrowed: list[tuple[Any, tuple[Any, ...]]] = []
 
-    def type(self, function: Callable[..., Any], arg_types: tuple[Any, ...]) -> TypedFunction:
-        """The typed IR of ``function`` for ``arg_types``. Raises KernelError where Numba rejects it."""
+    def type(
+        self,
+        function: Callable[..., Any],
+        arg_types: tuple[Any, ...],
+        *,
+        device: bool = False,
+        return_type: Any = None,
+        again: bool = False,
+    ) -> TypedFunction:
+        """The typed IR of ``function`` for ``arg_types``. Raises KernelError where Numba rejects it.
+
+        ``device``: it is no kernel and may return something; ``return_type`` is what it was declared to return.
+        ``again``: what it captures may have changed since it was typed last.
+        """
         key = (function, arg_types)
+        if again:
+            self._typed.pop(key, None)
         if key in self._in_progress:
             self._recursive = function.__name__
         if key not in self._typed:
             self._in_progress.append(key)
             try:
                 with self._typing_only():
-                    self._typed[key] = self._compile(function, arg_types)
+                    self._typed[key] = self._compile(function, arg_types, device, return_type)
             except (NotSimulated, KernelError, MemoryError, RecursionError):
                 raise
             except Exception as error:
@@ -138,14 +156,16 @@ class Frontend:
                     raise NotSimulated(f"the simulator does not know recursion ({self._recursive})") from None
                 if self._depth:
                     raise  # the caller's compile adds where it was called from
-                raise KernelError(*explain(error)) from None
+                raise KernelError(*explain(error), error) from None
             finally:
                 self._in_progress.pop()
                 if not self._in_progress:
                     self._recursive = ""
         return self._typed[key]
 
-    def _compile(self, function: Callable[..., Any], arg_types: tuple[Any, ...]) -> TypedFunction:
+    def _compile(
+        self, function: Callable[..., Any], arg_types: tuple[Any, ...], device: bool, declared: Any
+    ) -> TypedFunction:
         flags = numba_compiler.CUDAFlags()
         flags.no_compile = True
         flags.no_cpython_wrapper = True
@@ -158,14 +178,15 @@ class Frontend:
                 targetctx=cuda_target.target_context,
                 func=function,
                 args=arg_types,
-                return_type=None,
+                return_type=declared,
                 flags=flags,
                 locals={},
                 pipeline_class=_pipeline(),
             )
-        if self._depth == 1 and not isinstance(return_type, types.NoneType):
+        if self._depth == 1 and not device and not isinstance(return_type, types.NoneType):
             line = _line_of_return(ir, typemap)
-            raise KernelError(f"A kernel returns nothing, but this one returns {return_type}.", line)
+            what = f"A kernel returns nothing, but this one returns {return_type}."
+            raise KernelError(what, line, ir.loc.filename)
         loc = ir.loc
         return TypedFunction(
             function.__qualname__, loc.filename, loc.line, ir, typemap, calltypes, return_type, arg_types
@@ -185,7 +206,7 @@ class Frontend:
             if args not in dispatcher.overloads:
                 typed = frontend.type(dispatcher.py_func, args)
                 signature = numba_compiler.typing.signature(typed.return_type, *args)
-                dispatcher.overloads[args] = _TypedOnly(signature)
+                dispatcher.overloads[args] = TypedOnly(signature)
                 frontend._borrowed.append((dispatcher, args))
             return dispatcher.overloads[args]
 
@@ -208,8 +229,7 @@ def _is_from_numba(error: BaseException) -> bool:
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
-    filename = trace.tb_frame.f_code.co_filename if trace is not None else ""
-    return any(part.startswith(("numba", "llvmlite")) for part in Path(filename).parts)
+    return trace is not None and is_numbas(trace.tb_frame.f_code.co_filename)
 
 
 def python_function(callee: Any) -> Callable[..., Any] | None:

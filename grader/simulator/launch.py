@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 
 from grader.gpu_models import GpuModel
-from grader.kernels_text import KernelsText
 from grader.records import Finding, Place
 from grader.simulator.findings import Findings
-from grader.simulator.frontend import Frontend, types
+from grader.simulator.frontend import Frontend, TypedFunction, types
 from grader.simulator.machine import Machine, StepLimit
 from grader.simulator.memory import ArrayRef, GlobalSpace, Space, round_up
 from grader.simulator.numba_types import (
@@ -29,6 +28,7 @@ from grader.simulator.numba_types import (
 from grader.simulator.performance_advice import Facts, advise
 from grader.simulator.program import Program
 from grader.simulator.shadow import BYTES_PER_GRANULE
+from grader.simulator.sources import Sources
 from grader.simulator.translate import translate
 from grader.simulator.watch import Watch
 from grader.simulator.wave import Wave
@@ -62,15 +62,15 @@ class SimulatedLaunch:
 
 
 class Simulator:
-    """Programs and memory of one process. ``text`` is where kernels come from, for places."""
+    """Programs and memory of one process. ``sources`` is where kernels come from, for places."""
 
-    def __init__(self, gpu: GpuModel, text: KernelsText, memory: GlobalSpace, deadline: float) -> None:
+    def __init__(self, gpu: GpuModel, sources: Sources, memory: GlobalSpace, deadline: float) -> None:
         self.gpu = gpu
         self.memory = memory
         self.deadline = deadline
-        self._text = text
-        self._frontend = Frontend(gpu)
-        self._programs: dict[tuple[Any, tuple[Any, ...]], tuple[Program, tuple[Any, ...]]] = {}
+        self.frontend = Frontend(gpu)
+        self._sources = sources
+        self._programs: dict[tuple[Any, tuple[Any, ...]], Program] = {}
 
     def launch(
         self,
@@ -92,6 +92,37 @@ class Simulator:
         given = tuple(type_of(argument) for argument in arguments)
         wanted = choose_signature(given, signatures)
         program = self._program(kernel, wanted)
+        names = kernel.__code__.co_varnames
+        return self.launch_program(
+            program,
+            grid,
+            block,
+            arguments,
+            given,
+            wanted,
+            names,
+            dynamic_shared_bytes=dynamic_shared_bytes,
+            place=place,
+        )
+
+    def launch_program(
+        self,
+        program: Program,
+        grid: Triple,
+        block: Triple,
+        arguments: Sequence[Any],
+        given: tuple[Any, ...],
+        wanted: tuple[Any, ...],
+        names: Sequence[str],
+        *,
+        dynamic_shared_bytes: int = 0,
+        place: Place = NOWHERE,
+    ) -> SimulatedLaunch:
+        """As ``launch``, for a program of ``compile``.
+
+        ``wanted`` are its Numba types, ``given`` those of the arguments, ``names`` the names of its parameters.
+        """
+        check_geometry(self.gpu, grid, block)
         static = round_up(program.shared_bytes) if program.shared_bytes else 0
         if static + dynamic_shared_bytes > self.gpu.max_shared_bytes_per_block:
             raise LaunchRefused(
@@ -100,7 +131,6 @@ class Simulator:
                 "Use smaller tiles or a smaller dtype.",
             )
         values = []
-        names = kernel.__code__.co_varnames
         for number, (argument, source, target) in enumerate(zip(arguments, given, wanted, strict=True)):
             value = self._value(argument, source, names[min(number, len(names) - 1)])
             cast = None if isinstance(argument, ArrayRef) else caster(source, target)
@@ -138,12 +168,12 @@ class Simulator:
     def _program(self, kernel: Callable[..., Any], wanted: tuple[Any, ...]) -> Program:
         key = (kernel, wanted)
         if key not in self._programs:
-            typed = self._frontend.type(kernel, wanted)
-            self._programs[key] = (
-                translate(self._frontend, typed, self._text),
-                wanted,
-            )
-        return self._programs[key][0]
+            self._programs[key] = self.compile(self.frontend.type(kernel, wanted))
+        return self._programs[key]
+
+    def compile(self, typed: TypedFunction) -> Program:
+        """The program of a typed kernel. Raises KernelError, NotSimulated."""
+        return translate(self.frontend, typed, self._sources)
 
     def _run(
         self,

@@ -1,15 +1,23 @@
 """Numba's messages, cut to the sentences that help, with the line that they are about. Runs in the runner.
 
-In: an exception of Numba's front end, which can be pages long. Out: one or two sentences, and a line of kernels.py.
+In: an exception of Numba's front end, which can be pages long. Out: one or two sentences, the line and its file.
 ``advice`` says what to try.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import re
+from pathlib import Path
+from typing import Any
 
+_PACKAGES = tuple(
+    Path(spec.origin).resolve().parent
+    for name in ("numba", "numba_cuda", "llvmlite")
+    if (spec := importlib.util.find_spec(name)) is not None and spec.origin is not None
+)
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
-_FILE_LINE = re.compile(r'File "([^"]*kernels\.py)", line (\d+)')
+_FILE_LINE = re.compile(r'File "([^"]*)", line (\d+)')
 _ERROR_LINE = re.compile(r"^\s*(?:[\w.]*(?:Error|Exception)): ?(.*)$")
 _SIGNATURE = re.compile(r"^\s*>>> (.+)$", re.MULTILINE)
 _TEXT = re.compile(r"Literal\[str\]\((.*?)\)")
@@ -21,10 +29,15 @@ _NOISE = re.compile(
 )
 
 
-def explain(error: BaseException) -> tuple[str, int]:
-    """Numba's message cut to the sentences that help, and the line of kernels.py that it is about (0: unknown)."""
+def is_numbas(filename: str) -> bool:
+    """Whether a file is part of Numba, numba-cuda or llvmlite."""
+    return any(Path(filename).resolve().is_relative_to(package) for package in _PACKAGES)
+
+
+def explain(error: BaseException) -> tuple[str, int, str]:
+    """Numba's message cut to the sentences that help, and the line and file that it is about (0, "": unknown)."""
     text = _ESCAPES.sub("", str(error))
-    line = _line_of(error, text)
+    line, file = _line_of(error, text)
     rows = [row.strip() for row in text.splitlines()]
     kept: list[str] = []
     for index, row in enumerate(rows):
@@ -33,7 +46,7 @@ def explain(error: BaseException) -> tuple[str, int]:
         if "source line" in row or "source missing" in row:
             continue
         before = rows[index - 1] if index else ""
-        if _FILE_LINE.match(before) or (row.endswith("^") and not row.strip("^ ")):
+        if _names_users_file(before) or (row.endswith("^") and not row.strip("^ ")):
             continue
         kept.append(row)
     errors = [match.group(1) for row in kept if (match := _ERROR_LINE.match(row)) and match.group(1)]
@@ -51,23 +64,30 @@ def explain(error: BaseException) -> tuple[str, int]:
     errors = [each for each in errors if not _NOISE.match(each) and not each.startswith("No implementation of")]
     if errors and errors[-1] not in first:
         parts.append(errors[-1])
-    return _LITERAL.sub(r"\1", _TEXT.sub(r"'\1'", " ".join(parts)))[:600], line
+    return _LITERAL.sub(r"\1", _TEXT.sub(r"'\1'", " ".join(parts)))[:600], line, file
 
 
-def _line_of(error: BaseException, text: str) -> int:
-    """The innermost line of kernels.py that an error of Numba is about."""
-    lines = [int(match.group(2)) for match in _FILE_LINE.finditer(text)]
+def _names_users_file(row: str) -> bool:
+    match = _FILE_LINE.match(row)
+    return match is not None and not is_numbas(match.group(1))
+
+
+def _line_of(error: BaseException, text: str) -> tuple[int, str]:
+    """The innermost line that an error of Numba is about, and its file; not of Numba's own files."""
+    lines = [(int(match.group(2)), match.group(1)) for match in _FILE_LINE.finditer(text)]
+    lines = [(line, file) for line, file in lines if not is_numbas(file)]
     if lines:
         return lines[-1]
-    loc = getattr(error, "loc", None)
-    if loc is not None and getattr(loc, "line", None):
-        return int(loc.line)
-    found = 0
+    loc: Any = getattr(error, "loc", None)
+    if getattr(loc, "line", None):
+        return int(loc.line), str(loc.filename)
+    found = 0, ""
     trace = error.__traceback__
     while trace is not None:
         for holder in ("self", "inst"):
             loc = getattr(trace.tb_frame.f_locals.get(holder), "loc", None)
-            if loc is not None and str(getattr(loc, "filename", "")).endswith("kernels.py"):
-                found = int(loc.line)
+            file = str(getattr(loc, "filename", ""))
+            if loc is not None and file and not is_numbas(file):
+                found = int(loc.line), file
         trace = trace.tb_next
     return found

@@ -10,7 +10,6 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from grader.kernels_text import KernelsText
 from grader.simulator import access, collective_calls, device_calls  # noqa: F401  (they register their calls)
 from grader.simulator.body import Body, Unit
 from grader.simulator.calls import translate_call
@@ -20,6 +19,7 @@ from grader.simulator.loops import Loop
 from grader.simulator.machine import Machine
 from grader.simulator.numba_types import plain
 from grader.simulator.program import Branch, Exit, Jump, Program, Registers
+from grader.simulator.sources import Sources
 from grader.simulator.structs import copy_record, field_name, is_record, set_field
 
 MAX_INLINE_DEPTH = 40
@@ -32,9 +32,9 @@ NOT_IN_KERNELS = {
 }
 
 
-def translate(frontend: Frontend, typed: TypedFunction, text: KernelsText) -> Program:
+def translate(frontend: Frontend, typed: TypedFunction, sources: Sources) -> Program:
     """The program of a kernel. Raises NotSimulated with the line for what the simulator does not know."""
-    unit = Unit(frontend, text)
+    unit = Unit(frontend, sources)
     unit.program.name = typed.name
     unit.program.registers = len(typed.arg_types)
     Inlined(unit, typed, list(range(len(typed.arg_types))), None, None, ()).emit()

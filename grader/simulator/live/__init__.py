@@ -1,0 +1,15 @@
+"""The simulator in place of a GPU, for any script. Runs in anybody's own process, never in a judge's.
+
+In: an unchanged script that uses ``numba.cuda``. Out: its results, and one ``records.LaunchTrace`` per launch.
+
+Numba's own objects stay: dispatchers, launch configurations, device arrays, streams, events, contexts, ``cuda.reduce``.
+What is replaced lies underneath them: the driver's functions and the compiled kernel. So whatever a script has
+imported, aliased or captured goes on working, with Numba's own types, rules and messages.
+
+- ``install`` puts the replacements in and takes them out;
+- ``heap`` is the device's memory; ``driver`` answers the calls that Numba makes to NVIDIA's driver;
+- ``kernel`` stands for a compiled kernel; ``arguments`` turns what it is called with into arrays of the heap;
+- ``session`` launches on the simulator and tells who traces; ``captured`` notices globals that have changed;
+- ``callers`` finds the line of the script that asked;
+- ``__main__`` runs a script, for the command ``grader simulate``.
+"""

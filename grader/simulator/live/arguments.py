@@ -1,0 +1,70 @@
+"""What a kernel is called with, as the simulator takes it. Runs in anybody's own process.
+
+In: a value and the type that Numba gave it. Out: an ``ArrayRef`` into the heap, a number, or a tuple of those. An
+array of the host is copied to the heap, and back after the launch, as on a GPU.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numba.cuda.args as numba_args
+import numpy as np
+from numba import cuda
+from numba.cuda.cudadrv import devicearray
+
+from grader.simulator.frontend import types
+from grader.simulator.live.driver import DriverApi, number
+from grader.simulator.memory import ArrayRef
+
+
+class Arguments:
+    """The arguments of one launch. ``on_host`` are the names of those that were copied from the host."""
+
+    def __init__(self, api: DriverApi) -> None:
+        self._api = api
+        self.on_host: list[str] = []
+        self._after: list[Callable[[], Any]] = []
+        self._alive: list[Any] = []
+
+    def translate(self, numba_type: Any, value: Any, name: str) -> Any:
+        """One argument. ``name`` is the kernel's parameter."""
+        if isinstance(numba_type, types.Array | types.Record):
+            return self._array(value, name)
+        if isinstance(numba_type, types.BaseTuple):
+            return tuple(self.translate(t, item, name) for t, item in zip(numba_type, value, strict=True))
+        if isinstance(numba_type, types.EnumMember):
+            return value.value
+        return getattr(value, "value", value) if isinstance(value, numba_args.ArgHint) else value
+
+    def _array(self, given: Any, name: str) -> ArrayRef:
+        hint = numba_args.wrap_arg(given)
+        value, device = hint.value, hint.value
+        if not getattr(value, "__cuda_memory__", False):
+            device = cuda.as_cuda_array(value) if cuda.is_cuda_array(value) else self._copied(hint, name)
+        self._alive.append(device)
+        shape, strides = tuple(map(int, device.shape)), tuple(map(int, device.strides))
+        if device.size == 0:
+            return ArrayRef("global", name, device.dtype, 0, shape, strides)
+        address = self._api.place(number(device.device_ctypes_pointer))
+        found = self._api.heap.allocation(address)
+        root = found[0] if found is not None else -1
+        self._api.heap.look_for_garbage(root)
+        return ArrayRef("global", name, device.dtype, address, shape, strides, root)
+
+    def _copied(self, hint: Any, name: str) -> Any:
+        """A device array in place of an array of the host."""
+        self.on_host.append(name)
+        out_only = isinstance(hint, numba_args.Out) and not isinstance(hint, numba_args.InOut)
+        device, _ = devicearray.auto_device(hint.value, copy=not out_only, user_explicit=True)
+        array = hint.value
+        writeable = isinstance(array, np.ndarray | np.void) and array.flags.writeable
+        if writeable and not isinstance(hint, numba_args.In):
+            self._after.append(lambda: device.copy_to_host(array))
+        return device
+
+    def finish(self) -> None:
+        """The launch is over: copy back what came from the host."""
+        for copy_back in self._after:
+            copy_back()

@@ -1,0 +1,32 @@
+"""The line of a script that asked for something. Runs in anybody's own process."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from pathlib import Path
+
+from grader.records import Place
+from grader.simulator.rejections import is_numbas
+from grader.simulator.sources import AnyFile
+
+_HERE = str(Path(__file__).parent)
+
+
+@functools.lru_cache(maxsize=1024)
+def is_internal(filename: str) -> bool:
+    """Whether a file is the simulator's or Numba's own, Numba's tests apart: they use it as anybody does."""
+    return filename.startswith(_HERE) or (is_numbas(filename) and "tests" not in Path(filename).parts)
+
+
+def calling_place(sources: AnyFile) -> Place:
+    """Where the call comes from that is now in the simulator's or Numba's code."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        filename = frame.f_code.co_filename
+        if not is_internal(filename):
+            return sources.place_in(filename, frame.f_lineno, frame.f_code.co_name)
+        if frame.f_back is None:
+            break
+        frame = frame.f_back
+    return Place(0, "", "", "")

@@ -1,0 +1,106 @@
+"""Values that a kernel takes from around it, and whether they have changed since it was compiled. Runs in anybody's own
+process.
+
+Numba bakes globals and closure variables into the compiled code. A script that changes one afterwards gets the old
+value, on a GPU as here, and nobody tells it.
+"""
+
+from __future__ import annotations
+
+import dis
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from types import CodeType, ModuleType
+from typing import Any
+
+import numpy as np
+
+# Larger arrays are compared by identity: a copy would cost more than the hint is worth.
+MAX_COPIED_BYTES = 1 << 20
+_PLAIN = (bool, int, float, complex, str, np.generic, np.ndarray)
+_LIBRARIES = ("numba", "numpy", "math", "cmath", "operator")
+
+
+@dataclass(frozen=True)
+class Captured:
+    """One value: its name as the kernel writes it, where it is read, what it was, and how to look it up again."""
+
+    name: str
+    file: str
+    line: int
+    function: str
+    value: Any
+    look_up: Callable[[], Any]
+
+    def has_changed(self) -> bool:
+        """Whether the name stands for something else now."""
+        try:
+            return not _same(self.value, self.look_up())
+        except (KeyError, ValueError, AttributeError):  # deleted since; the kernel does not mind
+            return False
+
+
+def captured_by(function: Callable[..., Any]) -> list[Captured]:
+    """Numbers, tuples and arrays that a kernel and the functions that it calls take from around them."""
+    found: list[Captured] = []
+    seen: set[int] = set()
+    waiting = [function]
+    while waiting:
+        current = waiting.pop()
+        if id(current) in seen or not hasattr(current, "__code__"):
+            continue
+        seen.add(id(current))
+        for name, look_up in _around(current):
+            try:
+                value = look_up()
+            except (KeyError, ValueError, AttributeError):
+                continue
+            if hasattr(value, "py_func"):
+                waiting.append(value.py_func)
+            elif _is_plain(value):
+                code = current.__code__
+                line = _first_line(code, name.rpartition(".")[2])
+                found.append(Captured(name, code.co_filename, line, current.__qualname__, _frozen(value), look_up))
+    return found
+
+
+def _around(function: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """Names that a function may read from around it, and how to look each up."""
+    code, scope = function.__code__, function.__globals__
+    for name in code.co_names:
+        if name in scope:
+            yield name, partial(scope.__getitem__, name)
+            module = scope[name]
+            if isinstance(module, ModuleType) and module.__name__.partition(".")[0] not in _LIBRARIES:
+                for attribute in code.co_names:
+                    if attribute in vars(module):
+                        yield f"{name}.{attribute}", partial(getattr, module, attribute)
+    for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
+        yield name, partial(getattr, cell, "cell_contents")
+
+
+def _is_plain(value: Any) -> bool:
+    return isinstance(value, _PLAIN) or (isinstance(value, tuple) and all(map(_is_plain, value)))
+
+
+def _frozen(value: Any) -> Any:
+    return value.copy() if isinstance(value, np.ndarray) and value.nbytes <= MAX_COPIED_BYTES else value
+
+
+def _same(old: Any, new: Any) -> bool:
+    if old is new:
+        return True
+    if isinstance(old, np.ndarray) and isinstance(new, np.ndarray):
+        return old.nbytes > MAX_COPIED_BYTES or (
+            old.dtype == new.dtype and np.array_equal(old, new, equal_nan=old.dtype.kind in "fc")
+        )
+    return type(old) is type(new) and bool(np.all(old == new))
+
+
+def _first_line(code: CodeType, name: str) -> int:
+    """The first line that reads a name."""
+    for instruction in dis.get_instructions(code):
+        if instruction.argval == name and instruction.positions and instruction.positions.lineno:
+            return instruction.positions.lineno
+    return code.co_firstlineno

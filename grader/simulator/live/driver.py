@@ -1,0 +1,330 @@
+"""NVIDIA's driver as Numba's host code knows it, with the heap for a GPU. Runs in anybody's own process.
+
+In: the calls that Numba's contexts, streams, events and memory managers make (``driver.cuMemAlloc`` and its like).
+Out: what they expect, or Numba's ``CudaAPIError``. Everything is done when it is asked for: a stream is always idle.
+
+Names and meaning of the functions: NVIDIA, CUDA Driver API. numba-cuda calls them as NVIDIA's Python binding does, with
+results returned; Numba's built-in target as C does, with results in pointers: ``as_c_does`` makes the one of the other.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numba.cuda.cudadrv.driver as numba_driver
+import numpy as np
+
+from grader.errors import NotSimulated
+from grader.gpu_models import GpuModel, resident_blocks
+from grader.simulator.live.heap import Heap, OutOfMemory
+
+# The toolkit whose features the simulator speaks of; scripts ask for it in guards.
+CUDA_VERSION = (12, 8)
+HAS_BINDING: bool = getattr(numba_driver, "USE_NV_BINDING", True)
+_POINTER_TO_RESULT: Any = type(ctypes.byref(ctypes.c_int()))
+# Streams 0, 1 and 2 are the default streams.
+_FIRST_HANDLE = 16
+# What a device may be asked and no launch depends on: a discrete card with a display driver of its own.
+_OTHER_ATTRIBUTES = {
+    "PCI_DOMAIN_ID": 0,
+    "PCI_DEVICE_ID": 0,
+    "KERNEL_EXEC_TIMEOUT": 0,
+    "TCC_DRIVER": 0,
+    "INTEGRATED": 0,
+    "CAN_MAP_HOST_MEMORY": 1,
+    "UNIFIED_ADDRESSING": 1,
+    "MANAGED_MEMORY": 1,
+    "CONCURRENT_KERNELS": 1,
+    "COOPERATIVE_LAUNCH": 1,
+    "ASYNC_ENGINE_COUNT": 2,
+    "COMPUTE_MODE": 0,
+    "ECC_ENABLED": 0,
+    "MAX_PITCH": 2**31 - 1,
+    "TOTAL_CONSTANT_MEMORY": 64 << 10,
+    "SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO": 32,
+}
+
+
+def api_error(name: str, what: str) -> Exception:
+    """Numba's ``CudaAPIError`` with the driver's code of that name ("INVALID_VALUE") and a sentence."""
+    if HAS_BINDING:
+        code: Any = getattr(numba_driver.binding.CUresult, f"CUDA_ERROR_{name}")
+    else:
+        code = getattr(numba_driver.enums, f"CUDA_ERROR_{name}")
+    error: Exception = numba_driver.CudaAPIError(code, what)
+    return error
+
+
+class Handle(int):
+    """A number that stands for a stream, an event or a context; both of Numba's targets find what they look for."""
+
+    @property
+    def value(self) -> int:
+        """As a ctypes pointer has it."""
+        return int(self)
+
+
+class DriverApi:
+    """The driver's functions, by their names. Addresses are the process's own: the heap's base and a place in it."""
+
+    def __init__(self, gpu: GpuModel, heap: Heap, devices: int) -> None:
+        self.gpu = gpu
+        self.heap = heap
+        self.devices = devices
+        # Host memory that was registered, by its address: where its twin on the device is, and its size.
+        self.registered: dict[int, tuple[int, int]] = {}
+        self._handles = itertools.count(_FIRST_HANDLE)
+        self._recorded: dict[int, float | None] = {}
+        self._thread = threading.local()
+
+    # ------------------------------------------------------------------ devices and contexts
+
+    def cuInit(self, flags: int) -> None: ...
+
+    def cuDriverGetVersion(self) -> int:
+        return 1000 * CUDA_VERSION[0] + 10 * CUDA_VERSION[1]
+
+    def cuDeviceGetCount(self) -> int:
+        return self.devices
+
+    def cuDeviceGet(self, number: int) -> int:
+        if not 0 <= number < self.devices:
+            raise api_error("INVALID_DEVICE", f"there is no device {number}; the simulator has {self.devices}")
+        return int(number)
+
+    def cuDeviceGetAttribute(self, code: Any, device: int) -> int:
+        name = attribute_name(code)
+        known = self.gpu.attributes() | _OTHER_ATTRIBUTES | {"PCI_BUS_ID": int(device) + 1}
+        if name not in known:
+            raise NotSimulated(f"the simulator does not know the device attribute {name}")
+        return known[name]
+
+    def cuDeviceCanAccessPeer(self, device: int, peer: int) -> int:
+        return int(int(device) != int(peer))
+
+    def cuCtxEnablePeerAccess(self, context: Any, flags: int) -> None: ...
+
+    def cuDevicePrimaryCtxRetain(self, device: int) -> Handle:
+        return Handle(int(device) + 1)
+
+    def cuDevicePrimaryCtxRelease(self, device: int) -> None: ...
+
+    def cuDevicePrimaryCtxReset(self, device: int) -> None: ...
+
+    def _contexts(self) -> list[Handle]:
+        """The calling thread's stack of contexts."""
+        if not hasattr(self._thread, "contexts"):
+            self._thread.contexts = []
+        stack: list[Handle] = self._thread.contexts
+        return stack
+
+    def cuCtxGetCurrent(self) -> Handle:
+        return self._contexts()[-1] if self._contexts() else Handle(0)
+
+    def cuCtxGetDevice(self) -> int:
+        return self._contexts()[-1] - 1
+
+    def cuCtxPushCurrent(self, context: Any) -> None:
+        self._contexts().append(Handle(number(context)))
+
+    def cuCtxPopCurrent(self) -> Handle:
+        return self._contexts().pop()
+
+    def cuCtxSynchronize(self) -> None: ...
+
+    def cuProfilerStart(self) -> None: ...
+
+    def cuProfilerStop(self) -> None: ...
+
+    # ------------------------------------------------------------------ memory
+
+    def _new(self, nbytes: int, *, garbage: bool) -> int:
+        try:
+            return self.heap.base + self.heap.allocate(int(nbytes), garbage=garbage)
+        except OutOfMemory as error:
+            raise api_error("OUT_OF_MEMORY", str(error)) from None
+
+    def place(self, address: int) -> int:
+        """Where in the heap an address is. Raises Numba's CudaAPIError for memory that no device has."""
+        place = address - self.heap.base
+        if 0 <= place < self.heap.bytes.size:
+            return place
+        for start, (twin, size) in self.registered.items():
+            if start <= address < start + size:
+                return twin + address - start
+        raise api_error(
+            "INVALID_VALUE",
+            "this memory is not on the simulated GPU; was the array made before the simulator was installed?",
+        )
+
+    def cuMemGetInfo(self) -> tuple[int, int]:
+        return self.heap.free_bytes, self.heap.bytes.size
+
+    def cuMemAlloc(self, nbytes: int) -> int:
+        return self._new(nbytes, garbage=True)
+
+    def cuMemAllocManaged(self, nbytes: int, flags: Any) -> int:
+        return self._new(nbytes, garbage=False)  # the host's writes go unseen
+
+    def cuMemHostAlloc(self, nbytes: int, flags: Any) -> int:
+        return self._new(nbytes, garbage=False)
+
+    def cuMemHostRegister(self, address: Any, nbytes: int, flags: Any) -> None:
+        twin = self._new(nbytes, garbage=False) - self.heap.base
+        self.registered[number(address)] = twin, int(nbytes)
+        self.heap.bytes[twin : twin + nbytes] = host_bytes(number(address), nbytes)
+
+    def cuMemHostGetDevicePointer(self, address: Any, flags: int) -> int:
+        return self.heap.base + self.place(number(address))
+
+    def cuMemGetAddressRange(self, address: Any) -> tuple[int, int]:
+        found = self.heap.allocation(self.place(number(address)))
+        if found is None:
+            raise api_error("INVALID_VALUE", "this memory has been freed")
+        return self.heap.base + found[0], found[1]
+
+    def cuPointerGetAttribute(self, attribute: Any, address: Any) -> int:
+        return number(address)
+
+    def cuMemcpyHtoD(self, target: Any, source: Any, nbytes: int, stream: Any = 0) -> None:
+        place = self.place(number(target))
+        self.heap.bytes[place : place + nbytes] = host_bytes(number(source), nbytes)
+        self.heap.note_written(place, nbytes)
+        self.copy_registered(to_host=True)
+
+    def cuMemcpyDtoH(self, target: Any, source: Any, nbytes: int, stream: Any = 0) -> None:
+        self.copy_registered(to_host=False)
+        place = self.place(number(source))
+        host_bytes(number(target), nbytes)[:] = self.heap.bytes[place : place + nbytes]
+
+    def cuMemcpyDtoD(self, target: Any, source: Any, nbytes: int, stream: Any = 0) -> None:
+        to, here = self.place(number(target)), self.place(number(source))
+        self.heap.bytes[to : to + nbytes] = self.heap.bytes[here : here + nbytes].copy()
+        self.heap.note_written(to, nbytes)
+
+    def cuMemsetD8(self, target: Any, byte: int, nbytes: int, stream: Any = 0) -> None:
+        place = self.place(number(target))
+        self.heap.bytes[place : place + nbytes] = byte & 0xFF
+        self.heap.note_written(place, nbytes)
+
+    cuMemcpyHtoDAsync = cuMemcpyHtoD
+    cuMemcpyDtoHAsync = cuMemcpyDtoH
+    cuMemcpyDtoDAsync = cuMemcpyDtoD
+    cuMemsetD8Async = cuMemsetD8
+
+    def copy_registered(self, *, to_host: bool) -> None:
+        """Registered host memory and its twin on the device are one memory: let the one follow the other."""
+        for address, (twin, nbytes) in self.registered.items():
+            host, device = host_bytes(address, nbytes), self.heap.bytes[twin : twin + nbytes]
+            if to_host:
+                host[:] = device
+            else:
+                device[:] = host
+
+    def cuMemFree(self, address: Any) -> None:
+        self.heap.free(number(address) - self.heap.base)
+
+    cuMemFreeHost = cuMemFree
+
+    def cuMemHostUnregister(self, address: Any) -> None:
+        twin, _ = self.registered.pop(number(address))
+        self.heap.free(twin)
+
+    # ------------------------------------------------------------------ streams and events
+
+    def cuStreamCreate(self, flags: Any) -> Handle:
+        return Handle(next(self._handles))
+
+    def cuStreamSynchronize(self, stream: Any) -> None: ...
+
+    def cuStreamWaitEvent(self, stream: Any, event: Any, flags: int) -> None: ...
+
+    def cuStreamDestroy(self, stream: Any) -> None: ...
+
+    def cuStreamAddCallback(self, stream: Any, callback: Any, data: Any, flags: int) -> None:
+        """Numba's own callback is called at once: all that was asked of the stream before is done."""
+        given = ctypes.cast(data, ctypes.py_object).value if isinstance(data, int) else data
+        numba_driver.Stream._stream_callback(number(stream), 0, given)
+
+    def cuEventCreate(self, flags: Any) -> Handle:
+        handle = Handle(next(self._handles))
+        self._recorded[handle] = None
+        return handle
+
+    def cuEventDestroy(self, event: Any) -> None:
+        self._recorded.pop(number(event), None)
+
+    def cuEventRecord(self, event: Any, stream: Any) -> None:
+        self._recorded[number(event)] = time.perf_counter()
+
+    def cuEventQuery(self, event: Any) -> None: ...
+
+    def cuEventSynchronize(self, event: Any) -> None: ...
+
+    def cuEventElapsedTime(self, first: Any, last: Any) -> float:
+        """Milliseconds between two records: the simulator's time, which says nothing about a GPU's."""
+        begin, end = (self._recorded[number(event)] for event in (first, last))
+        if begin is None or end is None:
+            raise api_error("INVALID_HANDLE", "an event has not been recorded")
+        return (end - begin) * 1000
+
+    # ------------------------------------------------------------------ occupancy
+
+    def cuOccupancyMaxActiveBlocksPerMultiprocessor(self, function: Any, threads: int, shared: int) -> int:
+        return resident_blocks(self.gpu, int(threads), int(shared) + function.shared_bytes)
+
+    def cuOccupancyMaxPotentialBlockSize(
+        self, function: Any, shared_of_block: Any, shared: int, limit: int
+    ) -> tuple[int, int]:
+        return self.gpu.multiprocessors, min(int(limit) or self.gpu.max_threads_per_block, function.max_threads)
+
+
+# Numba's objects call these when Python drops them, which may be after the simulator has been taken out.
+AT_THE_END = ("cuMemFree", "cuMemFreeHost", "cuMemHostUnregister", "cuStreamDestroy", "cuEventDestroy")
+
+
+def number(value: Any) -> int:
+    """The number in a ctypes object, one of NVIDIA's binding, or an int."""
+    if isinstance(value, int):
+        return int(value)
+    held = getattr(value, "value", value)
+    return int(held) if held is not None else 0
+
+
+def host_bytes(address: int, nbytes: int) -> np.ndarray[Any, np.dtype[np.uint8]]:
+    """The process's own memory from ``address`` on."""
+    if not nbytes:
+        return np.empty(0, np.uint8)
+    memory: Any = (ctypes.c_ubyte * nbytes).from_address(address)
+    return np.frombuffer(memory, np.uint8)
+
+
+def attribute_name(code: Any) -> str:
+    """The name of a device attribute's code, without its prefix."""
+    if HAS_BINDING:
+        return str(code.name).removeprefix("CU_DEVICE_ATTRIBUTE_")
+    names = {value: name for name, value in numba_driver.DEVICE_ATTRIBUTES.items()}
+    return str(names.get(number(code), code))
+
+
+def as_c_does(function: Callable[..., Any]) -> Callable[..., None]:
+    """``function``, whose results go where the pointers among its arguments point to."""
+
+    def call(*arguments: Any) -> None:
+        results = [given._obj for given in arguments if isinstance(given, _POINTER_TO_RESULT)]
+        found = function(*[given for given in arguments if not isinstance(given, _POINTER_TO_RESULT)])
+        for result, value in zip(results, found if isinstance(found, tuple) else (found,), strict=False):
+            result.value = value
+
+    return call
+
+
+def functions(api: DriverApi) -> dict[str, Callable[..., Any]]:
+    """The driver's functions by name, as the installed target of Numba calls them."""
+    found = {name: getattr(api, name) for name in dir(api) if name.startswith("cu")}
+    return found if HAS_BINDING else {name: as_c_does(function) for name, function in found.items()}

@@ -1,0 +1,151 @@
+"""What stands for a compiled kernel in Numba's dispatcher. Runs in anybody's own process.
+
+In: a Python function, the argument types that Numba chose, the options of ``cuda.jit``. Out: launches on the simulator.
+Numba's dispatcher keeps it as it keeps its own ``_Kernel``: the attributes are those that it and its users look at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numba.cuda.compiler as numba_compiler
+
+from grader.errors import NotSimulated
+from grader.simulator.frontend import KernelError, types
+from grader.simulator.live.captured import captured_by
+from grader.simulator.program import Program
+
+if TYPE_CHECKING:
+    from grader.simulator.live.session import Session
+
+_FROM_THE_COMPILER = (
+    *("regs_per_thread", "inspect_llvm", "inspect_asm", "inspect_lto_ptx", "inspect_sass", "inspect_sass_cfg"),
+    "inspect_types",
+)
+
+
+class _Number(int):
+    """A number that may be called, too: versions of cuda.core differ."""
+
+    def __call__(self) -> int:
+        return int(self)
+
+
+class SimulatedKernel:
+    """A kernel for one signature. Raises Numba's own error where Numba rejects it, NotSimulated for ``link=``."""
+
+    objectmode = False
+    entry_point = None
+    cooperative = False
+    launch_config_sensitive = False
+
+    def __init__(
+        self,
+        session: Session,
+        py_func: Callable[..., Any],
+        argtypes: Sequence[Any],
+        link: Sequence[Any] = (),
+        *,
+        debug: bool = False,
+        extensions: Sequence[Any] | None = None,
+        device: bool = False,
+        launch_bounds: Any = None,
+        **options: Any,
+    ) -> None:
+        if device:
+            raise RuntimeError("Cannot compile a device function as a kernel")
+        if link:
+            raise NotSimulated(f"the simulator does not know code that is linked ({py_func.__qualname__}: link=)")
+        self._session = session
+        self.py_func = py_func
+        self.argtypes = tuple(argtypes)
+        self.debug = debug
+        self.extensions = list(extensions or ())
+        self.launch_bounds = launch_bounds
+        self.options = options
+        self.signature = numba_compiler.typing.signature(types.none, *self.argtypes)
+        try:
+            self.typed = session.simulator.frontend.type(py_func, self.argtypes, again=True)
+        except KernelError as error:
+            raise numbas_own(error) from None
+        self.captured = captured_by(py_func)
+        self._program: Program | None = None
+        self._codelibrary = SimpleNamespace(get_cufunc=self._function)
+
+    @property
+    def program(self) -> Program:
+        """What the machine runs. Raises NotSimulated, KernelError."""
+        if self._program is None:
+            self._program = self._session.simulator.compile(self.typed)
+        return self._program
+
+    @property
+    def argument_types(self) -> tuple[Any, ...]:
+        """Numba types of the arguments."""
+        return self.argtypes
+
+    @property
+    def max_threads_per_block(self) -> int:
+        """The most threads of a block: ``launch_bounds``, else the GPU's limit (registers are not known)."""
+        bounds = self.launch_bounds
+        first = bounds[0] if isinstance(bounds, tuple | list) and bounds else bounds
+        limit = self._session.gpu.max_threads_per_block
+        return min(limit, int(first)) if first else limit
+
+    @property
+    def shared_mem_per_block(self) -> int:
+        """Static shared memory, in bytes."""
+        return self.program.shared_bytes
+
+    @property
+    def local_mem_per_thread(self) -> int:
+        """Bytes of ``cuda.local.array``; a compiler may need more."""
+        return self.program.local_bytes
+
+    @property
+    def const_mem_size(self) -> int:
+        """Bytes of captured arrays."""
+        return sum(array.nbytes for array in self.program.constants)
+
+    def _function(self) -> SimpleNamespace:
+        """What Numba asks the driver about occupancy for."""
+        threads = _Number(self.max_threads_per_block)
+        found = SimpleNamespace(shared_bytes=self.program.shared_bytes, max_threads=int(threads))
+        found.kernel = SimpleNamespace(attributes=SimpleNamespace(max_threads_per_block=threads))
+        found.handle = found
+        return found
+
+    def max_cooperative_grid_blocks(self, blockdim: Any, dynsmemsize: int = 0) -> int:
+        """The most blocks that are resident at the same time."""
+        sizes = blockdim if isinstance(blockdim, tuple) else (blockdim,)
+        threads = 1
+        for size in sizes:
+            threads *= size
+        resident = self._session.api.cuOccupancyMaxActiveBlocksPerMultiprocessor(self._function(), threads, dynsmemsize)
+        return resident * self._session.gpu.multiprocessors
+
+    def bind(self) -> None:
+        """Nothing to load onto a device."""
+
+    def launch(self, args: Sequence[Any], griddim: Any, blockdim: Any, stream: Any = 0, sharedmem: int = 0) -> None:
+        """Run the kernel; ``session`` has the rest."""
+        self._session.launch(self, args, griddim, blockdim, int(sharedmem or 0))
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name in _FROM_THE_COMPILER:
+            raise NotSimulated(f"the simulator does not know {name}: it makes no machine code")
+        raise AttributeError(name)
+
+
+def numbas_own(error: KernelError) -> BaseException:
+    """The exception that a script gets for a kernel that Numba rejects: Numba's, with Numba's text."""
+    if error.cause is not None:
+        return error.cause.with_traceback(None)
+    rejected: BaseException = _errors().LoweringError(str(error))
+    return rejected
+
+
+def _errors() -> Any:
+    return getattr(numba_compiler, "errors", None) or numba_compiler.compiler.errors
