@@ -11,10 +11,12 @@ from grader.devices.base import Kernel, Refused, Triple, ViewArgument
 from grader.gpu_models import GpuModel
 from grader.kernels_text import KernelsText
 from grader.plan import View
-from grader.records import Failure, Finding, LaunchRecord
+from grader.records import Failure, Finding, LaunchRecord, Severity
 from grader.simulator.advice import advice_for
+from grader.simulator.frames import MAX_DEPTH
 from grader.simulator.frontend import KernelError
 from grader.simulator.launch import LaunchRefused, Simulator, StepLimit, deadline_in
+from grader.simulator.machine import DepthLimit
 from grader.simulator.memory import ArrayRef, GlobalSpace
 from grader.simulator.numba_types import declared_type
 
@@ -103,6 +105,17 @@ class SimulatedDevice:
             raise Refused(
                 Failure("launch-refused", f"A GPU refuses this launch: {error}.", where=here, advice=error.advice)
             ) from None
+        except DepthLimit as error:
+            raise Refused(
+                Failure(
+                    "recursion",
+                    f"The kernel {kernel.name} calls a function that calls itself without end.",
+                    expected=f"at most {MAX_DEPTH} calls inside each other",
+                    found="more than that; the stack of a GPU's thread is 1 KiB",
+                    where=str(error.place),
+                    advice="Check the condition that ends the recursion, or write a loop.",
+                )
+            ) from None
         except StepLimit as error:
             raise Refused(
                 Failure(
@@ -115,6 +128,18 @@ class SimulatedDevice:
                 )
             ) from None
         self.findings += result.findings
+        endless = next((f for f in result.findings if f.severity is Severity.ERROR and not result.finished), None)
+        if endless is not None:
+            raise Refused(
+                Failure(
+                    "endless-wait",
+                    f"The kernel {kernel.name} did not finish.",
+                    expected="an end",
+                    found=endless.what,
+                    where=str(endless.place),
+                    advice=endless.advice,
+                )
+            )
         by_name = {
             f"{kind}_of_{self._names[root]}": n for (kind, root), n in result.accesses.items() if self._names.get(root)
         }

@@ -204,12 +204,19 @@ def store(machine: Machine, array: ArrayRef, indices: tuple[Any, ...], value: An
         value = value[inside] if is_wide(value) else value
         machine.watch.write(array, elements, inside, place, value, unit)
         elements = np.broadcast_to(elements, machine.active)[inside]
-        memory[elements] = value
+        _put(machine, memory, elements, value)
         return
     machine.traffic.note("store", array, elements, None, place, unit)
     machine.watch.write(array, elements, None, place, value, unit)
     if is_wide(value) and not is_wide(elements):
         value = value[-1]
+    _put(machine, memory, elements, value)
+
+
+def _put(machine: Machine, memory: npt.NDArray[Any], elements: Any, value: Any) -> None:
+    """Write, and say so to those that wait for a change."""
+    if machine.waits.looking and np.any(memory[elements] != value):
+        machine.waits.progress()
     memory[elements] = value
 
 
@@ -241,10 +248,27 @@ def atomic(
     machine.traffic.note("atomic", array, elements, None if bad is None else everyone, place, unit)
     machine.watch.atomic(array, elements, None if bad is None else everyone, place, unit)
     values = [np.broadcast_to(convert(operand, array.dtype), machine.active)[everyone] for operand in operands]
+    before_all = memory[where] if machine.waits.looking else None
+    returned = None
     if direct is not None and not need_old:
         direct.at(memory, where, values[0])
-        return None
-    old = np.zeros(machine.active, array.dtype)
+    else:
+        returned = _by_turns(machine, memory, where, everyone, combine, values)
+    if before_all is not None and np.any(before_all != memory[where]):
+        machine.waits.progress()
+    return returned
+
+
+def _by_turns(
+    machine: Machine,
+    memory: npt.NDArray[Any],
+    where: npt.NDArray[np.intp],
+    everyone: npt.NDArray[np.intp],
+    combine: Any,
+    values: list[npt.NDArray[Any]],
+) -> npt.NDArray[Any]:
+    """Lanes that meet at one element change it one after another; the old values, one per active lane."""
+    old = np.zeros(machine.active, memory.dtype)
     for turn in turns(where):
         before = memory[where[turn]]
         old[everyone[turn]] = before

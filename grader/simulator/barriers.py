@@ -1,4 +1,4 @@
-"""Where lanes wait for each other: the barriers of a block, and of the lanes of a warp. Runs in the runner."""
+"""Where lanes wait for each other: the barriers of a block, of the lanes of a warp, of the grid. Runs in the runner."""
 
 from __future__ import annotations
 
@@ -60,13 +60,19 @@ class Barriers:
         for index in list(self._waiting):
             if self._barrier(index).scope == "warp":
                 released += self._release_warps(index, stuck=stuck)
-        return released + self._release_blocks()
+        return released + self._release_blocks() + self._release_grid()
+
+    def clear(self) -> None:
+        """Nobody waits any more."""
+        self._waiting.clear()
 
     def passed(self, barrier: Barrier, lanes: LaneIndex | None) -> None:
         """These lanes (None: all of the wave) pass together: what they vote, and what that orders."""
         if barrier.scope == "block":
             self._vote(barrier, lanes)
             self._watch.passed_barrier(None if lanes is None else np.unique(self._coordinate("slot")[lanes]))
+        elif barrier.scope == "grid":
+            self._watch.passed_grid_barrier()
         elif barrier.orders_memory:
             self._watch.passed_warp_barrier(None if lanes is None else np.unique(self._coordinate("warp")[lanes]))
 
@@ -133,6 +139,43 @@ class Barriers:
             "Put syncthreads() where every thread of the block passes it, outside of if and else.",
             threads=self._wave.threads(everyone[split[slots[everyone]]][:1]),
             count=int(split.sum()),
+        )
+
+    # ------------------------------------------------------------------ the grid
+
+    def _release_grid(self) -> list[Released]:
+        """All threads of the launch, none of which may have returned."""
+        waiting = {i: lanes for i, lanes in self._waiting.items() if self._barrier(i).scope == "grid"}
+        if sum(lanes.size for lanes in waiting.values()) < self._wave.launched:
+            return []
+        self._report_divergence(waiting, self._coordinate("slot"), np.ones(self._wave.blocks, bool))
+        self._watch.passed_grid_barrier()
+        released = [(self._barrier(index).target, lanes) for index, lanes in waiting.items()]
+        self._waiting.clear()
+        return released
+
+    def report_stuck(self) -> None:
+        """Lanes wait for others that wait elsewhere, or have returned from a grid that waits for all."""
+        places = {self._barrier(index).place.line: self._barrier(index).place for index in self._waiting}
+        first = places[min(places)]
+        grid = [lanes for index, lanes in self._waiting.items() if self._barrier(index).scope == "grid"]
+        waiting = sum(lanes.size for lanes in self._waiting.values())
+        returned = self._wave.launched - waiting
+        if len(places) > 1:
+            lines = " and ".join(str(line) for line in sorted(places))
+            why = f"Threads wait for each other at lines {lines}, and none of these barriers is ever complete"
+        else:
+            why = f"{waiting} threads wait here for the whole grid, and {returned} have returned"
+        self._findings.add(
+            "endless-wait" if len(places) == 1 else "divergent-barrier",
+            Severity.ERROR,
+            first,
+            f"{why}: no schedule can end this wait.",
+            "Let every thread of the grid come to grid.sync(): put no return before it and no if around it."
+            if grid
+            else "Put the barrier where every thread passes it, outside of if and else.",
+            threads=self._wave.threads(next(iter(self._waiting.values()))[:1]),
+            count=waiting,
         )
 
     # ------------------------------------------------------------------ warps

@@ -9,6 +9,7 @@ from __future__ import annotations
 import enum
 import operator
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,15 @@ class ConstantArray:
         self.number = number
 
 
+@dataclass
+class Routine:
+    """A function that calls itself: where it begins, its arguments' registers and its result's (-1: nothing)."""
+
+    parameters: tuple[int, ...]
+    result: int
+    entry: int = -1
+
+
 class Unit:
     """What all bodies of one kernel share. ``sources`` is where they were written, for places."""
 
@@ -44,6 +54,7 @@ class Unit:
         self.program = Program("")
         self.shared_arrays: dict[tuple[Any, int], tuple[int, int]] = {}
         self.local_arrays: dict[tuple[Any, int], tuple[int, int]] = {}
+        self.routines: dict[tuple[Any, ...], Routine] = {}
 
     def new_register(self) -> int:
         """The number of a register that nothing uses yet."""
@@ -75,7 +86,8 @@ class Body:
         self.arguments = arguments
         self.result = result
         self.after = after
-        self.callers = (*callers, (typed.name, typed.line, typed.arg_types))
+        self.callers = (*callers, typed.key())
+        self.routine: Routine | None = None
         self.registers: dict[str, int] = {}
         self.static: dict[str, Any] = {}
         self.definitions: dict[str, Any] = {}

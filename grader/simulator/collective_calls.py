@@ -18,7 +18,7 @@ from grader.simulator.frontend import types
 from grader.simulator.machine import Machine
 from grader.simulator.numba_types import convert, dtype_of
 from grader.simulator.program import Barrier, Registers
-from grader.simulator.registry import named_arguments, on, register_call
+from grader.simulator.registry import DEVICE_CALLS, named_arguments, on, register_call
 
 _UINT32 = np.dtype(np.uint32)
 _INT32 = np.dtype(np.int32)
@@ -45,6 +45,19 @@ def _wait(body: Body, barrier: Barrier) -> None:
 
 for _name, _vote in (("", ""), ("_count", "count"), ("_and", "and"), ("_or", "or")):
     register_call("syncthreads" + _name, partial(_block_barrier, _vote))
+
+
+@on("cg.this_grid")
+def _this_grid(body: Body, target: Any, expr: Any, signature: Any) -> None:
+    """The grid as a group has no value of its own; that a kernel asks for it decides how it is launched."""
+    body.unit.program.cooperative = True
+    DEVICE_CALLS[type(signature.return_type), "sync"] = _grid_barrier
+
+
+def _grid_barrier(body: Body, target: Any, expr: Any, signature: Any) -> None:
+    """``grid.sync()``: CUDA C++ Programming Guide, "Grid Synchronization". It returns 0, as it cannot fail here."""
+    _wait(body, Barrier(-1, body.place(), "grid"))
+    body.constant(target.name, np.int32(0))
 
 
 def _warp_barrier(body: Body, mask: Any | None, *, orders_memory: bool = False) -> None:

@@ -90,6 +90,8 @@ def _array(body: Body, target: Any, expr: Any, signature: Any, space: str) -> No
 
         body.add(dynamic, (), (register,))
         return
+    if space == "local" and any(caller in body.unit.routines for caller in body.callers):
+        raise body.unknown("a local array in a function that calls itself")
     key = (body.callers[-1], id(expr))
     if key not in known:
         nbytes = round_up(int(np.prod(shape)) * dtype.itemsize)

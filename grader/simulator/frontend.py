@@ -65,6 +65,10 @@ class TypedFunction:
     return_type: Any
     arg_types: tuple[Any, ...]
 
+    def key(self) -> tuple[Any, ...]:
+        """What tells this specialisation from all others."""
+        return (self.filename, self.line, self.name, self.arg_types)
+
 
 @numba_compiler.register_pass(mutates_CFG=False, analysis_only=True)
 class _KeepTypedIR(numba_compiler.LoweringPass):  # type: ignore[misc]
@@ -105,11 +109,20 @@ class TypedOnly:
 
     objectmode = False
     entry_point = None
-    fndesc = None
     library = None
 
-    def __init__(self, signature: Any) -> None:
+    def __init__(self, signature: Any, function: Callable[..., Any]) -> None:
         self.signature = signature
+        self.fndesc = _Named(function.__module__, function.__qualname__, id(function))
+
+
+@dataclass(frozen=True)
+class _Named:
+    """How Numba tells functions apart that call each other."""
+
+    modname: str
+    qualname: str
+    uid: int
 
 
 class Frontend:
@@ -119,8 +132,6 @@ class Frontend:
         self._gpu = gpu
         self._typed: dict[tuple[Callable[..., Any], tuple[Any, ...]], TypedFunction] = {}
         self._depth = 0
-        self._in_progress: list[Any] = []
-        self._recursive = ""
         self._borrowed: list[tuple[Any, tuple[Any, ...]]] = []
 
     def type(
@@ -140,10 +151,7 @@ class Frontend:
         key = (function, arg_types)
         if again:
             self._typed.pop(key, None)
-        if key in self._in_progress:
-            self._recursive = function.__name__
         if key not in self._typed:
-            self._in_progress.append(key)
             try:
                 with self._typing_only():
                     self._typed[key] = self._compile(function, arg_types, device, return_type)
@@ -152,15 +160,9 @@ class Frontend:
             except Exception as error:
                 if not isinstance(error, _ERRORS) and not _is_from_numba(error):
                     raise  # ours
-                if self._recursive:
-                    raise NotSimulated(f"the simulator does not know recursion ({self._recursive})") from None
                 if self._depth:
                     raise  # the caller's compile adds where it was called from
                 raise KernelError(*explain(error), error) from None
-            finally:
-                self._in_progress.pop()
-                if not self._in_progress:
-                    self._recursive = ""
         return self._typed[key]
 
     def _compile(
@@ -204,9 +206,11 @@ class Frontend:
 
         def compile_device(dispatcher: Any, args: tuple[Any, ...], return_type: Any = None) -> Any:
             if args not in dispatcher.overloads:
-                typed = frontend.type(dispatcher.py_func, args)
+                # Numba types a function that calls itself by what the caller in progress has inferred so far.
+                with dispatcher._compiling_counter:
+                    typed = frontend.type(dispatcher.py_func, args)
                 signature = numba_compiler.typing.signature(typed.return_type, *args)
-                dispatcher.overloads[args] = TypedOnly(signature)
+                dispatcher.overloads[args] = TypedOnly(signature, dispatcher.py_func)
                 frontend._borrowed.append((dispatcher, args))
             return dispatcher.overloads[args]
 
@@ -234,7 +238,7 @@ def _is_from_numba(error: BaseException) -> bool:
 
 def python_function(callee: Any) -> Callable[..., Any] | None:
     """The Python function behind a type of a callee, if it is a dispatcher (device or njit function)."""
-    dispatcher = getattr(callee, "dispatcher", None)
+    dispatcher = getattr(getattr(callee, "dispatcher_type", callee), "dispatcher", None)
     return getattr(dispatcher, "py_func", None)
 
 

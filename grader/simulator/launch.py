@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from grader.errors import NotSimulated
 from grader.gpu_models import GpuModel
 from grader.records import Finding, Place
 from grader.simulator.findings import Findings
@@ -39,6 +40,8 @@ NOWHERE = Place(0)
 WAVE_LANES = 1 << 16
 # Shared and local memory that a wave may take, in bytes.
 WAVE_BYTES = 256 << 20
+# The same for a grid whose blocks wait for each other: it is one wave.
+COOPERATIVE_BYTES = 1 << 30
 
 
 class LaunchRefused(Exception):
@@ -59,6 +62,8 @@ class SimulatedLaunch:
     accesses: dict[tuple[str, int], int] = field(default_factory=dict)
     # The counters that belong to a line of the source, by line.
     lines: dict[Place, dict[str, int]] = field(default_factory=dict)
+    # False where threads would have waited for ever: a finding says which, and the launch was given up.
+    finished: bool = True
 
 
 class Simulator:
@@ -130,6 +135,8 @@ class Simulator:
                 f"{self.gpu.name} gives at most {self.gpu.max_shared_bytes_per_block}",
                 "Use smaller tiles or a smaller dtype.",
             )
+        if program.cooperative:
+            check_resident(self.gpu, grid, block, static + dynamic_shared_bytes)
         values = []
         for number, (argument, source, target) in enumerate(zip(arguments, given, wanted, strict=True)):
             value = self._value(argument, source, names[min(number, len(names) - 1)])
@@ -194,6 +201,13 @@ class Simulator:
         watched = shared_segment * BYTES_PER_GRANULE // program.shared_granule
         per_block = 2 * (shared_segment + threads * local_segment) + watched
         wave_blocks = max(1, min(blocks, WAVE_LANES // threads, WAVE_BYTES // max(per_block, 1)))
+        if program.cooperative:
+            if blocks * per_block > COOPERATIVE_BYTES:
+                raise NotSimulated(
+                    f"the grid's {blocks} blocks must run together, and their shared and local memory takes more than"
+                    f" the simulator's {COOPERATIVE_BYTES >> 20} MiB"
+                )
+            wave_blocks = blocks
         spaces: dict[str, Space] = {"global": self.memory}
         spaces["const"] = constant_memory = GlobalSpace(0)
         constants = [_constant(constant_memory, array) for array in program.constants]
@@ -207,6 +221,8 @@ class Simulator:
                     spaces["shared"].scrub()
                     spaces["local"].scrub()
                 machine.run(Wave(grid, block, first, min(wave_blocks, blocks - first)), list(values))
+                if machine.hung:
+                    break
         traffic = machine.traffic
         traffic.finish()
         machine.execution.finish(traffic.counters, traffic.lines)
@@ -223,7 +239,7 @@ class Simulator:
         wide = {a.dtype.itemsize * 4 for a in _arrays(values) if a.dtype.kind == "c"}
         facts = Facts(self.gpu, place, blocks, threads, counters, lines, frozenset(floats | wide), program.promotions)
         advise(facts, findings)
-        return SimulatedLaunch(findings.all(), counters, dict(traffic.accesses), lines)
+        return SimulatedLaunch(findings.all(), counters, dict(traffic.accesses), lines, not machine.hung)
 
 
 def _arrays(values: Sequence[Any]) -> Iterator[ArrayRef]:
@@ -344,6 +360,26 @@ def check_geometry(gpu: GpuModel, grid: Triple, block: Triple) -> None:
         raise LaunchRefused(
             f"a grid of {grid} is too large; {gpu.name} allows at most {gpu.max_grid}",
             "Put the longest dimension first.",
+        )
+
+
+def check_resident(gpu: GpuModel, grid: Triple, block: Triple, shared_bytes: int) -> None:
+    """Raise LaunchRefused where a GPU cannot hold all blocks at once, as a grid that waits for all of it needs.
+
+    CUDA C++ Programming Guide, "Grid Synchronization": at most the blocks that are resident together, which threads,
+    shared memory and the number of blocks of a multiprocessor limit. Registers limit it, too; they are not known here.
+    """
+    threads, blocks = block[0] * block[1] * block[2], grid[0] * grid[1] * grid[2]
+    in_warps = -(-threads // gpu.warp_size) * gpu.warp_size
+    by_threads = min(gpu.max_threads_per_multiprocessor // in_warps, gpu.max_blocks_per_multiprocessor)
+    by_shared = gpu.shared_bytes_per_multiprocessor // shared_bytes if shared_bytes else by_threads
+    resident = min(by_threads, by_shared) * gpu.multiprocessors
+    if blocks > resident:
+        raise LaunchRefused(
+            f"a kernel that waits for its grid needs all {blocks} blocks at once; {gpu.name} holds {resident}: "
+            f"{min(by_threads, by_shared)} per multiprocessor (by threads {by_threads}, by shared memory {by_shared})"
+            f" on {gpu.multiprocessors} multiprocessors",
+            "Launch fewer blocks and let each thread work through a loop with stride cuda.gridsize(1).",
         )
 
 

@@ -19,13 +19,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from grader.records import Place
+from grader.records import Place, Severity
 from grader.simulator.barriers import Barriers
 from grader.simulator.execution import Execution
 from grader.simulator.findings import Findings
+from grader.simulator.frames import Frames
 from grader.simulator.memory import ArrayRef, GlobalSpace, Space, is_wide, merge, round_up, take
-from grader.simulator.program import Barrier, Block, Branch, Exit, Jump, Program, Registers
+from grader.simulator.program import Barrier, Block, Branch, Call, Exit, Jump, Program, Registers, Return
 from grader.simulator.traffic import Traffic
+from grader.simulator.waits import Waits
 from grader.simulator.watch import Watch
 from grader.simulator.wave import Wave
 
@@ -45,6 +47,10 @@ class StepLimit(Exception):
     def __init__(self, place: Place) -> None:
         super().__init__(str(place))
         self.place = place
+
+
+class DepthLimit(StepLimit):
+    """Too many calls inside each other."""
 
 
 class Machine:
@@ -82,6 +88,9 @@ class Machine:
         self._pending: dict[int, LaneIndex | None] = {}
         self._since: dict[int, int] = {}
         self._barriers: Barriers
+        self._frames: Frames
+        self.waits: Waits
+        self.hung = False  # whether lanes were given up that would have waited for ever
         self._issues = 0
 
     # ------------------------------------------------------------------ what steps use
@@ -135,12 +144,14 @@ class Machine:
     # ------------------------------------------------------------------ scheduling
 
     def run(self, wave: Wave, arguments: list[Any]) -> None:
-        """Run all lanes of one wave to their end. Raises StepLimit."""
+        """Run all lanes of one wave to their end, or until ``hung``. Raises StepLimit."""
         self.wave = wave
         self._registers = [*arguments, *([None] * (self.program.registers - len(arguments)))]
         self._pending = {0: None}
         self._since = {0: self._issues}
         self._barriers = Barriers(self.program, wave, self._registers, self.findings, self.watch)
+        self._frames = Frames(wave.total)
+        self.waits = Waits(self.program, wave)
         self.watch.begin_wave()
         self.traffic.begin_wave()
         while self._pending or self._barriers:
@@ -152,6 +163,9 @@ class Machine:
             if lanes is not None and lanes.size == wave.alive and not self._pending and not self._barriers:
                 self._compact(lanes, self.program.blocks[index])
                 lanes = None
+            if self.waits.issue(index, lanes, self._pending, self._registers):
+                self._hang(lanes)
+                return
             self._issue(index, lanes)
 
     def _choose(self) -> int:
@@ -175,6 +189,7 @@ class Machine:
         moved: dict[int, Any] = {}
         for register, value in enumerate(self._registers):
             self._registers[register] = take(value, lanes, moved) if register in block.live_in else None
+        self._frames.keep(lanes)
         self.wave.keep(lanes)
 
     def _issue(self, index: int, lanes: LaneIndex | None) -> None:
@@ -210,12 +225,70 @@ class Machine:
             case Barrier() as barrier:
                 if barrier.scope == "block":
                     self.traffic.count(barrier.place, "barriers", self.active)
-                if lanes is None and not self._barriers:
+                if lanes is None and not self._barriers and (barrier.scope != "grid" or self.wave.is_whole()):
+                    self.waits.progress()
                     self._barriers.passed(barrier, None)
                     self._go(barrier.target, None)
                     return
                 self._barriers.arrive(index, np.arange(self.wave.total) if lanes is None else lanes)
                 self._release(stuck=False)
+            case Call() as call:
+                self._call(call, np.arange(self.wave.total) if lanes is None else lanes)
+            case Return() as end:
+                self._return(end, np.arange(self.wave.total) if lanes is None else lanes)
+
+    def _call(self, call: Call, lanes: LaneIndex) -> None:
+        """Put registers aside for a new frame, and go on in the function."""
+        registers, moved = self._registers, dict[int, Any]()
+        kept = self.program.blocks[call.after].live_in - {call.result}
+        saved = {register: take(registers[register], lanes, moved) for register in sorted(kept)}
+        arguments = [take(registers[argument], lanes) for argument in call.arguments]
+        if not self._frames.push(call, lanes, saved):
+            raise DepthLimit(call.place)
+        self.waits.progress()
+        for parameter, value in zip(call.parameters, arguments, strict=True):
+            self._set(parameter, value, lanes)
+        self._go(call.entry, None if lanes.size == self.wave.total else lanes)
+
+    def _return(self, end: Return, lanes: LaneIndex) -> None:
+        """Take registers back from the frames of these lanes; each goes on where it was called."""
+        self.waits.progress()
+        value = take(self._registers[end.value], lanes) if end.value >= 0 else None
+        for call, here, saved in self._frames.pop(lanes):
+            some = lanes[here]
+            for register, before in saved.items():
+                self._set(register, before, some)
+            if end.value >= 0:
+                self._set(call.result, take(value, here), some)
+            self._go(call.after, None if some.size == self.wave.total else some)
+
+    def _set(self, register: int, value: Any, lanes: LaneIndex) -> None:
+        """Give a register a value for these lanes."""
+        old = self._registers[register] if self.live_elsewhere(register) else None
+        self._registers[register] = merge(old, value, lanes, self.wave.total)
+
+    def _hang(self, lanes: LaneIndex | None) -> None:
+        """All lanes go round for ever: say so and give them up."""
+        places = [self.program.blocks[index].place for index in self.waits.blocks()]
+        some = np.arange(self.wave.total) if lanes is None else lanes
+        others = "every other thread has returned, waits at a barrier or goes round in a loop, too"
+        self.findings.add(
+            "endless-wait",
+            Severity.ERROR,
+            min(places, key=lambda place: place.line),
+            f"Threads stay in this loop for ever: what they read there changes no more, since {others}.",
+            "Look for who changes what the loop waits for. A lock must be given back before it is taken again, and"
+            " threads must not wait for one that itself waits for them.",
+            threads=self.wave.threads(some[:1]),
+        )
+        self._give_up()
+
+    def _give_up(self) -> None:
+        """No lane runs on."""
+        self.hung = True
+        self._pending.clear()
+        self._barriers.clear()
+        self.wave.retire(None)
 
     def _branch(self, index: int, condition: Any, branch: Branch, lanes: LaneIndex | None) -> None:
         yes, no = branch.yes, branch.no
@@ -247,7 +320,10 @@ class Machine:
     def _release(self, *, stuck: bool) -> None:
         """Let lanes go on whose barrier is complete. ``stuck`` says that no other lane can still arrive."""
         released = self._barriers.release(stuck=stuck)
-        if stuck and not released:
-            raise AssertionError("lanes wait for others that neither run, nor wait, nor have returned")
+        if released:
+            self.waits.progress()
+        elif stuck:
+            self._barriers.report_stuck()
+            self._give_up()
         for target, lanes in released:
             self._go(target, None if lanes.size == self.wave.total else lanes)

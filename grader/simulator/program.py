@@ -1,7 +1,7 @@
 """What the machine runs: basic blocks of small steps over numbered registers. Runs in the runner.
 
-``translate`` builds a ``Program``; nothing here knows Numba. Device functions are already inlined, so a
-program is one graph, and a block ends at every branch and every barrier.
+``translate`` builds a ``Program``; nothing here knows Numba. Device functions are already inlined, those that call
+themselves apart, so a program is one graph, and a block ends at every branch, barrier and recursive call.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ class Exit:
 
 @dataclass(frozen=True)
 class Barrier:
-    """Lanes wait here for the others: of their block (``syncthreads``), or of their warp that ``mask`` names.
+    """Lanes wait here for the others: of their block (``syncthreads``), of their warp that ``mask`` names, or of the
+    grid (``scope`` "block", "warp", "grid").
 
     ``vote`` is "", "count", "and" or "or" over register ``predicate``, into register ``result``.
     """
@@ -60,7 +61,27 @@ class Barrier:
     result: int = -1
 
 
-End = Jump | Branch | Exit | Barrier
+@dataclass(frozen=True)
+class Call:
+    """Go on at ``entry`` in a new frame, with ``arguments`` in ``parameters``; ``result`` is there at ``after``."""
+
+    entry: int
+    after: int
+    arguments: tuple[int, ...]
+    parameters: tuple[int, ...]
+    result: int
+    place: Place
+
+
+@dataclass(frozen=True)
+class Return:
+    """End a frame: the caller gets register ``value`` (-1: nothing). ``entry`` is where the function begins."""
+
+    entry: int
+    value: int
+
+
+End = Jump | Branch | Exit | Barrier | Call | Return
 
 
 @dataclass
@@ -99,6 +120,8 @@ class Block:
                 return (target,)
             case Branch(yes=yes, no=no):
                 return (yes, no)
+            case Call(entry):
+                return (entry,)
             case _:
                 return ()
 
@@ -115,10 +138,16 @@ class Program:
     constants: list[Any] = field(default_factory=list)
     promotions: dict[Place, str] = field(default_factory=dict)  # why a line computes in float64
     shared_granule: int = 8  # the smallest element of any shared array, in bytes
+    cooperative: bool = False  # asks for the grid as a group: a GPU must hold all blocks at once
 
     def finish(self) -> None:
         """Rank the blocks and work out which registers are live where."""
         successors = {index: block.successors() for index, block in enumerate(self.blocks)}
+        calls = [block.end for block in self.blocks if isinstance(block.end, Call)]
+        for index, block in enumerate(self.blocks):
+            if isinstance(block.end, Return):
+                entry = block.end.entry
+                successors[index] = tuple(dict.fromkeys(call.after for call in calls if call.entry == entry))
         for rank, index in enumerate(weak_topological_order(0, successors)):
             self.blocks[index].rank = rank
         live: list[set[int]] = [set() for _ in self.blocks]
@@ -127,22 +156,30 @@ class Program:
             changed = False
             for index in range(len(self.blocks) - 1, -1, -1):
                 block = self.blocks[index]
-                after: set[int] = set()
-                for successor in block.successors():
-                    after |= live[successor]
-                if isinstance(block.end, Barrier) and block.end.result >= 0:
-                    after.discard(block.end.result)
-                before = block.reads | (after - block.writes)
+                before = block.reads | (self._after(block, live) - block.writes)
                 if before != live[index]:
                     live[index] = before
                     changed = True
         for index, block in enumerate(self.blocks):
-            after = set()
-            for successor in block.successors():
-                after |= live[successor]
+            after = self._after(block, live)
             if isinstance(block.end, Barrier):
                 after |= {block.end.predicate, block.end.mask}
             block.live_in = frozenset(live[index])
             block.live_out = frozenset(after)
             block.inputs = tuple(sorted(block.reads))
             block.outputs = tuple(sorted(block.writes & after))
+
+    def _after(self, block: Block, live: list[set[int]]) -> set[int]:
+        """Registers that are read after a block, before they are written; ``live`` has those of each block's start."""
+        after: set[int] = set()
+        for successor in block.successors():
+            after |= live[successor]
+        match block.end:
+            case Barrier(result=result):
+                after.discard(result)
+            case Call() as call:
+                after -= set(call.parameters)
+                after |= (live[call.after] - {call.result}) | set(call.arguments)
+            case Return(_, value) if value >= 0:
+                after.add(value)
+        return after

@@ -1,6 +1,7 @@
 """From Numba's typed IR to a ``Program``: statements and calls. Runs in the runner.
 
-One method per kind of statement; device functions are inlined where they are called. Values that only exist while
+One method per kind of statement; device functions are inlined where they are called, except from within
+themselves: such calls go to one copy of the function, and take frames. Values that only exist while
 compiling (modules, functions, dtypes, literals) are resolved here and leave no step behind.
 """
 
@@ -11,14 +12,14 @@ from collections.abc import Callable
 from typing import Any
 
 from grader.simulator import access, collective_calls, device_calls  # noqa: F401  (they register their calls)
-from grader.simulator.body import Body, Unit
+from grader.simulator.body import Body, Routine, Unit
 from grader.simulator.calls import translate_call
 from grader.simulator.expressions import EXPRESSIONS
 from grader.simulator.frontend import Frontend, KernelError, TypedFunction, callee_key, python_function, types
 from grader.simulator.loops import Loop
 from grader.simulator.machine import Machine
 from grader.simulator.numba_types import plain
-from grader.simulator.program import Branch, Exit, Jump, Program, Registers
+from grader.simulator.program import Branch, Call, Exit, Jump, Program, Registers, Return
 from grader.simulator.sources import Sources
 from grader.simulator.structs import copy_record, field_name, is_record, set_field
 
@@ -49,8 +50,8 @@ class Inlined(Body):
 
     def emit(self) -> int:
         """Translate the body; returns the index of its first block."""
-        if len(self.callers) > MAX_INLINE_DEPTH or self.callers.count(self.callers[-1]) > 1:
-            raise self.unknown(f"recursion (in {self.typed.name})")
+        if len(self.callers) > MAX_INLINE_DEPTH:
+            raise self.unknown(f"more than {MAX_INLINE_DEPTH} device functions that call each other")
         ir = self.typed.ir
         for label, ir_block in sorted(ir.blocks.items()):
             self.line = ir_block.loc.line
@@ -82,7 +83,7 @@ class Inlined(Body):
         self.block.end = Branch(condition, self.labels[statement.truebr], self.labels[statement.falsebr], self.place())
 
     def on_return(self, statement: Any) -> None:
-        if self.after is None:
+        if self.after is None and self.routine is None:
             self.block.end = Exit()
             return
         if self.result is not None and not isinstance(self.typed.return_type, types.NoneType):
@@ -91,7 +92,10 @@ class Inlined(Body):
             )
             result = self.result
             self.compute(result, lambda value: value, (source,))
-        self.block.end = Jump(self.after)
+        if self.routine is not None:
+            self.block.end = Return(self.routine.entry, self.routine.result)
+        elif self.after is not None:
+            self.block.end = Jump(self.after)
 
     def on_staticraise(self, statement: Any) -> None:
         """Without debug=True a raise ends the thread and nobody is told."""
@@ -244,8 +248,27 @@ class Inlined(Body):
             arguments.append(rest)
         after = self.unit.new_block(self.place())
         result = self.register(target.name)
-        body = Inlined(self.unit, typed, arguments, result, after, self.callers)
         call_site = self.block
+        key = typed.key()
+        if key in self.callers:
+            routine = self.unit.routines.get(key) or self.recursive(typed)
+            self.block = self.unit.program.blocks[after]
+            call_site.end = Call(routine.entry, after, tuple(arguments), routine.parameters, result, self.place())
+            return
+        body = Inlined(self.unit, typed, arguments, result, after, self.callers)
         entry = body.emit()
         call_site.end = Jump(entry)
         self.block = self.unit.program.blocks[after]
+
+    def recursive(self, typed: TypedFunction) -> Routine:
+        """The one copy of a function that calls itself, perhaps by way of others, translated now."""
+        has_result = not isinstance(typed.return_type, types.NoneType)
+        parameters = tuple(self.unit.new_register() for _ in typed.arg_types)
+        routine = Routine(parameters, self.unit.new_register() if has_result else -1)
+        self.unit.routines[typed.key()] = routine
+        body = Inlined(self.unit, typed, list(parameters), routine.result if has_result else None, None, ())
+        body.routine = routine
+        # Block 0 of the body is only known once it is translated, and calls inside want to go there.
+        routine.entry = self.unit.new_block(self.place())
+        self.unit.program.blocks[routine.entry].end = Jump(body.emit())
+        return routine

@@ -1,8 +1,8 @@
 """Watches shared and global memory for races. Runs in the runner.
 
 Two accesses of one place by different threads, of which one writes, are a race unless something orders them:
-a barrier of the block, a ``syncwarp`` of the warp, atomics with atomics, or, between blocks, a fence and then an
-atomic by the one that wrote, and an atomic by the other's block after that. The end of the launch orders all.
+a barrier of the block or the grid, a ``syncwarp`` of the warp, atomics with atomics, or, between blocks, a fence and
+then an atomic by the one that wrote, and an atomic by the other's block after that. The end of the launch orders all.
 The method is Oclgrind's (J. Price, S. McIntosh-Smith, "Oclgrind: an extensible OpenCL device simulator", 2015):
 keep the last reader and writer of each place per barrier interval.
 """
@@ -49,6 +49,8 @@ class Watch:
         self._acquired = np.full(blocks, -1, np.int64)
         # The same per thread, for threads of one block; made when a thread first fences.
         self._thread_times: npt.NDArray[np.int64] | None = None
+        # The last time that all threads of the grid met.
+        self._met = -1
         self._epoch: Any = np.int32(0)
         self._threads: Threads | None = None
         self._warp_epoch: Any = np.int32(0)
@@ -76,6 +78,11 @@ class Watch:
         shadow = self._shadows.get("shared")
         if shadow is not None:
             shadow.forget_reads()
+
+    def passed_grid_barrier(self) -> None:
+        """All threads of the launch have met: what comes is ordered behind all that was."""
+        self._met = self._time
+        self.passed_barrier(None)
 
     def passed_warp_barrier(self, warps: npt.NDArray[Any] | None) -> None:
         """Warps (None: all) have passed a ``syncwarp``."""
@@ -293,15 +300,18 @@ class Watch:
         Within a block that is asked of threads, between blocks of blocks. Which atomic is not asked: rather a race
         unseen than right code blamed.
         """
-        if self._thread_times is None:
+        if self._thread_times is None and self._met < 0:
             return np.zeros(mine.shape, bool)  # nobody has fenced
+        met = np.broadcast_to(np.asarray(time <= self._met), mine.shape)
+        if self._thread_times is None:
+            return met
         block, theirs = self._number.block(mine), self._number.block_of_mark(marks)
         published = np.where(theirs >= 0, self._published[np.maximum(theirs, 0)], np.iinfo(np.int64).max)
         ordered = np.asarray((time <= published) & (self._acquired[block] >= time))
         same_block = theirs == block
         _, published, acquired = self._thread_times
         within = (marks >= 0) & (time <= published[np.maximum(marks, 0)]) & (acquired[mine] >= time)
-        return np.asarray(np.where(same_block, within, ordered), bool)
+        return np.asarray(met | np.where(same_block, within, ordered), bool)
 
     def _check_crowd(self, shadow: Shadow, touch: Touch, array: ArrayRef, values: Any) -> None:
         """Several threads that write one place with one instruction. ``values``: what they write."""

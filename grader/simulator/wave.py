@@ -26,7 +26,7 @@ class Wave:
         self.first = first
         threads = block[0] * block[1] * block[2]
         self._threads = threads
-        self.total = blocks * threads
+        self.total = self.launched = blocks * threads
         self.warps_per_block = -(-threads // WARP)
         self.warps = blocks * self.warps_per_block
         self._kept: npt.NDArray[np.intp] | None = None
@@ -111,6 +111,10 @@ class Wave:
         seen = np.zeros(self.warps, bool)
         seen[warps if lanes is None else warps[lanes]] = True
         return int(np.count_nonzero(seen))
+
+    def is_whole(self) -> bool:
+        """Whether no thread has returned yet."""
+        return self.alive == self.launched
 
     def alive_mask(self) -> npt.NDArray[np.bool_]:
         """Per lane, whether it has not returned."""

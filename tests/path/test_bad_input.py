@@ -272,7 +272,7 @@ def test_files_that_are_no_submission(candidate, contents, kind):
         ("import time\ntime.sleep(60)", "stalled", "sleep"),
         (
             RIGHT.replace("    i = cuda.grid(1)\n", "    i = cuda.grid(1)\n    while i >= 0: i = abs(i)\n"),
-            "time-out",
+            "endless-wait",
             "while i >= 0",
         ),
     ],

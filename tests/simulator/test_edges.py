@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from numba import cuda, float32, int8, int32, uint8, uint32
 
-from grader.errors import NotSimulated
 from grader.simulator.frontend import KernelError, types
 from grader.simulator.launch import choose_signature
 
@@ -121,24 +120,3 @@ def test_an_exact_signature_wins_and_no_value_is_cut_if_another_fits():
     assert choose_signature((array, types.float64), [whole, real]) == real
     assert choose_signature((array, types.float32), [whole, real]) == real
     assert choose_signature((array, types.int64), [real, whole]) == whole
-
-
-def test_one_recursive_function_does_not_excuse_the_next_kernel(launch):
-    from grader.gpu_models import T4
-    from grader.simulator.frontend import Frontend
-
-    @cuda.jit(device=True)
-    def down(n):
-        return down(n - 1) if n > 0 else 0
-
-    def recursive(out):
-        out[0] = down(3)
-
-    def wrong(out):
-        out[0] = missing  # noqa: F821
-
-    frontend, array = Frontend(T4), (types.Array(types.float64, 1, "C"),)
-    with pytest.raises(NotSimulated):
-        frontend.type(recursive, array)
-    with pytest.raises(KernelError, match="missing"):
-        frontend.type(wrong, array)

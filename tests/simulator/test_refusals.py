@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from numba import cuda, float32
 
-from grader.errors import NotSimulated
 from grader.simulator.frontend import KernelError
 from grader.simulator.launch import LaunchRefused
 
@@ -115,20 +114,6 @@ def _a_list(a, out):
 def test_what_no_gpu_can_run_is_the_kernels_mistake(launch, kernel, words):
     with pytest.raises(KernelError, match=words):
         launch(kernel, 1, 4, np.ones(4), np.zeros(4))
-
-
-def test_recursion_says_that_the_simulator_does_not_know_it(launch):
-    @cuda.jit(device=True)
-    def factorial(n):
-        if n < 2:
-            return 1
-        return n * factorial(n - 1)
-
-    def kernel(out):
-        out[0] = factorial(5)
-
-    with pytest.raises(NotSimulated, match=r"recursion \(factorial\)"):
-        launch(kernel, 1, 1, np.zeros(1))
 
 
 def test_typing_leaves_no_trace_on_device_functions(launch):

@@ -113,13 +113,14 @@ class Installed:
             if args not in dispatcher.overloads:
                 touched.add(dispatcher)
                 try:
-                    typed = session.simulator.frontend.type(
-                        dispatcher.py_func, tuple(args), device=True, return_type=return_type, again=True
-                    )
+                    with dispatcher._compiling_counter:
+                        typed = session.simulator.frontend.type(
+                            dispatcher.py_func, tuple(args), device=True, return_type=return_type, again=True
+                        )
                 except KernelError as error:
                     raise numbas_own(error) from None
                 signature = numba_compiler.typing.signature(typed.return_type, *args)
-                dispatcher.overloads[args] = TypedOnly(signature)
+                dispatcher.overloads[args] = TypedOnly(signature, dispatcher.py_func)
             return dispatcher.overloads[args]
 
         def launch_compiled(kernel: Any, *args: Any, **kws: Any) -> None:

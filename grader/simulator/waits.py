@@ -1,0 +1,119 @@
+"""Finds waits that no schedule can end. Runs in the runner.
+
+A lane that is back at the same place with the same registers, while memory has not changed since, will do the same
+for ever, whatever the others do, unless one of them changes memory. If that holds for every lane that neither waits
+at a barrier nor has returned, nobody ever will: the launch hangs, on any GPU and under any schedule. So a look at
+all lanes now and then is compared with where they are later; a change of memory, a barrier that was passed or a
+question about who is active ends the comparison, and the launch has its time limit.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from grader.simulator.memory import ArrayRef, RangeIterator, take
+from grader.simulator.program import Program, Registers
+from grader.simulator.wave import Wave
+
+LaneIndex = npt.NDArray[np.intp]
+# The first look, in block issues of the wave; each next one after twice as many.
+FIRST_LOOK = 1 << 11
+
+
+class Waits:
+    """One wave's lookout. While ``looking``, everything that changes memory must call ``progress``."""
+
+    def __init__(self, program: Program, wave: Wave) -> None:
+        self._program = program
+        self._wave = wave
+        self._issues = 0
+        self._next_look = FIRST_LOOK
+        self.looking = False
+        self._at: npt.NDArray[np.int32] = np.zeros(0, np.int32)  # per lane the block that it was about to run
+        self._seen: dict[int, list[tuple[int, Any]]] = {}  # per block the registers that it reads, one entry per lane
+        self._back: npt.NDArray[np.bool_] = np.zeros(0, bool)  # per lane, whether it was there again
+        self._ran: npt.NDArray[np.bool_] = np.zeros(0, bool)  # per lane, whether it has gone on since
+
+    def progress(self) -> None:
+        """Something changed that a waiting lane may see."""
+        self.looking = False
+
+    def issue(self, index: int, lanes: LaneIndex | None, pending: dict[int, LaneIndex | None], r: Registers) -> bool:
+        """``lanes`` are about to run block ``index``; whether that shows that nobody will ever finish."""
+        self._issues += 1
+        if self.looking:
+            return self._is_back(index, lanes, r)
+        if self._issues >= self._next_look:
+            self._next_look = 2 * self._issues
+            self._look(index, lanes, pending, r)
+        return False
+
+    def _look(self, index: int, lanes: LaneIndex | None, pending: dict[int, LaneIndex | None], r: Registers) -> None:
+        total = self._wave.total
+        self.looking = True
+        self._at = np.full(total, -1, np.int32)
+        self._seen = {}
+        for block, some in ((index, lanes), *pending.items()):
+            self._at[slice(None) if some is None else some] = block
+            moved: dict[int, Any] = {}
+            everyone = np.arange(total)
+            self._seen[block] = [
+                (register, _flat(take(r[register], everyone, moved)))
+                for register in sorted(self._program.blocks[block].live_in)
+            ]
+        # Lanes at a barrier wait for those that run, and lanes that have returned for nobody.
+        self._back = self._at < 0
+        self._ran = np.zeros(total, bool)
+        self._ran[slice(None) if lanes is None else lanes] = True
+
+    def _is_back(self, index: int, lanes: LaneIndex | None, r: Registers) -> bool:
+        if index not in self._seen:
+            return False
+        if self._at.size != self._wave.total:  # lanes have been left behind: they returned, and the others are new here
+            self.looking = False
+            return False
+        here = np.flatnonzero(self._at == index) if lanes is None else lanes[self._at[lanes] == index]
+        gone_on = self._ran[here]
+        self._ran[here] = True
+        here = here[gone_on & ~self._back[here]]
+        seen = self._seen[index]
+        for position, (register, before) in enumerate(seen):
+            if not here.size:
+                return False
+            here = here[_same(before, _flat(r[register]), here)]
+            if not here.size and position:  # what differs once mostly differs always: ask it first next time
+                seen.insert(0, seen.pop(position))
+        self._back[here] = True
+        return bool(self._back.all())
+
+    def blocks(self) -> list[int]:
+        """Where the lanes were that go round for ever."""
+        return [int(index) for index in np.unique(self._at[self._at >= 0])]
+
+
+def _flat(value: Any) -> tuple[Any, ...] | Any:
+    """The numbers that a register's value consists of."""
+    if isinstance(value, tuple):
+        return tuple(_flat(item) for item in value)
+    if isinstance(value, ArrayRef):
+        return (value.space, value.name, value.root, *value.parts())
+    if isinstance(value, RangeIterator):
+        return (value.next, value.step, value.remaining)
+    return value
+
+
+def _same(before: Any, now: Any, lanes: LaneIndex) -> npt.NDArray[np.bool_]:
+    """Per lane, whether both values agree; NaN never does, and then the time limit decides."""
+    if isinstance(before, tuple) or isinstance(now, tuple):
+        if not isinstance(before, tuple) or not isinstance(now, tuple) or len(before) != len(now):
+            return np.zeros(lanes.size, bool)
+        same = np.ones(lanes.size, bool)
+        for one, other in zip(before, now, strict=True):
+            same &= _same(one, other, lanes)
+        return same
+    one = before[lanes] if isinstance(before, np.ndarray) else before
+    other = now[lanes] if isinstance(now, np.ndarray) else now
+    return np.broadcast_to(np.asarray(one == other, bool), lanes.shape)
