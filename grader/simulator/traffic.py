@@ -3,14 +3,15 @@
 A request is one access instruction of one warp. Global memory moves sectors of 32 bytes: a request costs as many
 as its lanes touch. Shared memory has 32 banks of 4 bytes: words of one bank are served one after another, equal
 words together (CUDA C++ Best Practices Guide, "Coalesced Access to Global Memory", "Shared Memory and Memory
-Banks"). Elements of 8 bytes are served by half warps, of 16 by quarters. ``tests/gpu`` holds these counts against
-those of a GPU.
+Banks"). Elements of 8 bytes are served by half warps. A complex number is two accesses, a record one for each field.
+``tests/gpu`` holds these counts against those of a GPU.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,13 +36,12 @@ class _Pattern:
     """Addresses relative to the first lane's, and what they cost: loops repeat a pattern, moved by a constant."""
 
     lanes: npt.NDArray[np.intp] | None
-    phase: int
     relative: npt.NDArray[np.int64]
     cost: int
 
-    def fits(self, lanes: npt.NDArray[np.intp] | None, phase: int, relative: npt.NDArray[np.int64]) -> bool:
-        """Whether the same lanes touch the same places, but for a shift that costs nothing."""
-        if self.phase != phase or self.relative.size != relative.size:
+    def fits(self, lanes: npt.NDArray[np.intp] | None, relative: npt.NDArray[np.int64]) -> bool:
+        """Whether the same lanes touch the same places."""
+        if self.relative.size != relative.size:
             return False
         same_lanes = self.lanes is lanes or (
             self.lanes is not None and lanes is not None and bool(np.array_equal(self.lanes, lanes))
@@ -59,7 +59,7 @@ class Traffic:
         # Element accesses of global memory by kind and by the buffer's root; and, by thread of the launch, all of it.
         self.accesses: Counter[tuple[str, int]] = Counter()
         self.work = np.zeros(threads, np.int32)
-        self._patterns: dict[tuple[Place, str, int], _Pattern] = {}
+        self._patterns: dict[tuple[Place, str, int, int], _Pattern] = {}
         self._hits: dict[tuple[str, int], npt.NDArray[np.int32]] = {}
 
     def begin_wave(self) -> None:
@@ -84,14 +84,17 @@ class Traffic:
             if not elements.size:
                 return
         requests = machine.active_warps() if inside is None else _count(machine.per_lane("warp")[inside])
-        self._add(line, f"{space}_{kind}_requests", requests)
+        lanes = machine.active if inside is None else elements.size
+        parts = _parts(array.dtype)
+        self._add(line, f"{space}_{kind}_requests", requests * len(parts))
         if space == "global":
-            sectors = requests if not is_wide(elements) else self._cost(kind, array, elements * unit, inside, place)
-            self._add(line, f"global_{kind}_sectors", sectors)
-            lanes = machine.active if inside is None else elements.size
             self._add(line, f"global_{kind}_bytes", lanes * array.dtype.itemsize)
-        elif is_wide(elements):
-            self._add(line, f"shared_{kind}_bank_conflicts", self._cost(kind, array, elements * unit, inside, place))
+        for offset, itemsize in parts:
+            if is_wide(elements):
+                cost = self._cost(kind, array, elements * unit + offset, itemsize, inside, place)
+            else:
+                cost = requests if space == "global" else 0
+            self._add(line, f"global_{kind}_sectors" if space == "global" else f"shared_{kind}_bank_conflicts", cost)
         if kind == "atomic":
             self._note_hits(array, elements, unit)
 
@@ -105,15 +108,15 @@ class Traffic:
 
     # ------------------------------------------------------------------ sectors and banks
 
-    def _cost(self, kind: str, array: ArrayRef, first: Any, inside: Any, place: Place) -> int:
+    def _cost(self, kind: str, array: ArrayRef, first: Any, itemsize: int, inside: Any, place: Place) -> int:
         """Sectors of global memory, or bank conflicts of shared memory. ``first``: where each element begins."""
-        itemsize = array.dtype.itemsize
         of_global = array.space == "global"
         phase = int(first[0]) & ((1 << SECTOR_SHIFT) - 1) if of_global else 0
         relative = first - first[0]
-        key = place, kind, array.root
+        # A shift by whole sectors, or by any number of banks, costs nothing.
+        key = place, kind, array.root, phase
         known, lanes = self._patterns.get(key), self._machine.lanes
-        if inside is None and known is not None and known.fits(lanes, phase, relative):
+        if inside is None and known is not None and known.fits(lanes, relative):
             return known.cost
         warps = self._machine.per_lane("warp")
         warps = warps if inside is None else warps[inside]
@@ -123,7 +126,7 @@ class Traffic:
             lane = self._machine.per_lane("lane")
             cost = _bank_conflicts(first, itemsize, warps, lane if inside is None else lane[inside])
         if inside is None:
-            self._patterns[key] = _Pattern(lanes, phase, relative, cost)
+            self._patterns[key] = _Pattern(lanes, relative, cost)
         return cost
 
     # ------------------------------------------------------------------ atomics
@@ -150,6 +153,22 @@ class Traffic:
         """The launch is over."""
         self._settle("shared")
         self._settle("global")
+
+
+@cache
+def _parts(dtype: np.dtype[Any]) -> tuple[tuple[int, int], ...]:
+    """Offset and bytes of what is read or written by one instruction each: halves of complex numbers, fields."""
+    if dtype.kind == "c":
+        half = dtype.itemsize // 2
+        return (0, half), (half, half)
+    if dtype.fields is not None:
+        inside = ((offset, _parts(field)) for field, offset, *_ in dtype.fields.values())
+        return tuple((start + offset, size) for start, parts in inside for offset, size in parts)
+    if dtype.subdtype is not None:
+        item, shape = dtype.subdtype
+        count = int(np.prod(shape))
+        return tuple((n * item.itemsize + offset, size) for n in range(count) for offset, size in _parts(item))
+    return ((0, dtype.itemsize),)
 
 
 def _count(keys: npt.NDArray[Any]) -> int:

@@ -9,7 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-# Its metrics, by the names of our counters. https://docs.nvidia.com/nsight-compute/ProfilingGuide/, "Metrics Structure".
+# Its metrics, by the names of our counters.
+# https://docs.nvidia.com/nsight-compute/ProfilingGuide/, "Metrics Structure".
 METRICS = {
     "global_load_requests": ("l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",),
     "global_load_sectors": ("l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",),

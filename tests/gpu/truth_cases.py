@@ -361,7 +361,10 @@ def _index(n=N, of=N, seed=1):
 
 
 VECTORISED = "the compiler reads several neighbouring elements of an unrolled loop with one instruction"
-FUSED = "the compiler fuses a multiplication and an addition, rounding once"
+UNROLLED = "lanes that leave an unrolled loop early do their last turns apart from the others"
+READ_ONCE = "the compiler reads an element once that the source reads twice, with no write in between"
+WHOLE_RECORD = "Numba's compiled code reads all fields of a record where the source asks for one"
+PASSES = "a GPU serves atomics of one warp on one address in several passes, and counts their sectors each time"
 CASES = [
     Case(copy, 128, 256, _pair()),
     Case(copy, 128, 256, _pair(N - 77), name="copy of a ragged size"),
@@ -385,18 +388,34 @@ CASES = [
     Case(by_column, (16, 16), (16, 16), _square()),
     Case(transpose, (8, 8), (32, 32), _square()),
     Case(volume, (8, 8, 8), (8, 4, 4), lambda: [_f(30, 31, 61), np.zeros((30, 31, 61), np.float32)]),
-    Case(grid_stride, 32, 128, _pair(N - 5)),
+    Case(
+        grid_stride,
+        32,
+        128,
+        _pair(N - 5),
+        differs=dict.fromkeys(
+            ("global_load_requests", "global_load_sectors", "global_store_requests", "global_store_sectors"), UNROLLED
+        ),
+    ),
+    Case(grid_stride, 32, 128, _pair(), name="grid_stride of whole turns"),
     Case(gray, (20, 30), (16, 8), lambda: [_f(233, 310, 3, dtype=np.uint8), np.zeros((233, 310), np.uint8)]),
     Case(axpy, 128, 256, lambda: [np.float32(1.7), _f(N), _f(N, seed=1), np.zeros(N, np.float32)], exact=False),
     Case(product, 128, 256, lambda: [_f(N), _f(N, seed=1), np.zeros(N, np.float32)]),
     Case(quotient, 128, 256, lambda: [_f(N), _f(N, seed=1), np.zeros(N, np.float32)]),
     Case(stencil, 128, 256, _pair()),
-    Case(particles, 128, 256, _particles),
+    Case(
+        particles,
+        128,
+        256,
+        _particles,
+        differs=dict.fromkeys(("global_load_requests", "global_load_sectors"), WHOLE_RECORD),
+    ),
     Case(
         integers,
         128,
         256,
         lambda: [_f(N, dtype=np.int32), _f(N, dtype=np.int64, seed=1), np.zeros(N, np.int64)],
+        differs=dict.fromkeys(("global_load_requests", "global_load_sectors"), READ_ONCE),
     ),
     Case(
         matmul, (4, 4), (16, 16), lambda: [_f(64, 64), _f(64, 64, seed=1), np.zeros((64, 64), np.float32)], exact=False
@@ -419,7 +438,13 @@ CASES = [
         exact=False,
     ),
     Case(dynamic, 64, 256, _pair(64 * 256), shared=1024),
-    Case(histogram, 128, 256, lambda: [_index(N, 128), np.zeros(128, np.int64)]),
+    Case(
+        histogram,
+        128,
+        256,
+        lambda: [_index(N, 128), np.zeros(128, np.int64)],
+        differs={"global_atomic_sectors": PASSES},
+    ),
     Case(shared_histogram, 128, 256, lambda: [_index(N, 128), np.zeros(128, np.int32)]),
     Case(warp_sum, 64, 256, lambda: [_f(64 * 256), np.zeros(512, np.float32)]),
     Case(parting, 64, 256, lambda: [_f(64 * 256, dtype=np.int64), np.zeros(64 * 256, np.int64)]),

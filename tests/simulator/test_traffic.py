@@ -110,7 +110,7 @@ def _warps(block, index, active):
                 yield [(k - start, int(index[k])) for k in places]
 
 
-@pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.float32, np.float64, np.complex128])
+@pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.float32, np.float64, np.complex64, np.complex128])
 @pytest.mark.parametrize("block", [64, 72])
 def test_any_gather_costs_what_a_count_by_hand_says(launch, dtype, block):
     rng = np.random.default_rng(block)
@@ -118,14 +118,17 @@ def test_any_gather_costs_what_a_count_by_hand_says(launch, dtype, block):
     index, active = rng.integers(0, 300, n), rng.random(n) < 0.7
     x = np.zeros(300, dtype)
     counters = launch(gather, 5, block, x, index, active, np.zeros(n, dtype)).counters
-    requests = sectors = 0
+    sectors = requests = 0
+    halves = 2 if x.dtype.kind == "c" else 1  # a complex number is read in two halves
+    size = x.itemsize // halves
     for lanes in _warps(block, index, active):
         requests += 1
-        sectors += len({at * x.itemsize // 32 for _, at in lanes})
+        sectors += sum(len({(at * halves + half) * size // 32 for _, at in lanes}) for half in range(halves))
     masks = 5 * -(-block // 32)
     own = _own_sectors(block, n, active)
-    assert counters["global_load_requests"] == requests + masks + requests
+    assert counters["global_load_requests"] == masks + requests + halves * requests
     assert counters["global_load_sectors"] == sectors + own["active"] + own["index"]
+    assert counters["global_load_bytes"] == n + int(active.sum()) * (8 + x.itemsize)
 
 
 def _own_sectors(block, n, active):
