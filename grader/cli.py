@@ -49,9 +49,12 @@ def main() -> None:
         sys.exit(2)
     # An instructor's habits for other projects (-x, -k …) must not change what is judged.
     os.environ.pop("PYTEST_ADDOPTS", None)
-    traceback = "--traceback" in sys.argv
+    given = sys.argv[1:]
+    # What follows a script's name is the script's.
+    ours = given.index("simulate") + 1 if "simulate" in given else len(given)
+    traceback = "--traceback" in given[:ours]
     try:
-        app(args=[argument for argument in sys.argv[1:] if argument != "--traceback"])
+        app(args=[argument for argument in given[:ours] if argument != "--traceback"] + given[ours:])
     except (Exception, KeyboardInterrupt) as error:
         if traceback:
             raise
@@ -314,6 +317,37 @@ def demo(
             typer.echo("")
             everyone += verdicts
     _exit_for_not_judged(everyone)
+
+
+@app.command(context_settings={"allow_interspersed_args": False, "ignore_unknown_options": True})
+def simulate(
+    script: Annotated[Path, typer.Argument(metavar="SCRIPT", help="A Python script that uses numba.cuda.")],
+    args: Annotated[list[str] | None, typer.Argument(metavar="[ARGS]...", help="The script's arguments.")] = None,
+    gpu: Annotated[str, typer.Option(help="The GPU: t4, a100, rtx3060, l4, rtx4090, h100.")] = "t4",
+    limit: Annotated[float, typer.Option(min=0, help="CPU seconds that one launch may take.")] = 600.0,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print launches as JSON, what the script prints as errors.")
+    ] = False,
+) -> None:
+    """Run an unchanged Numba CUDA script without a GPU and say what its launches did.
+
+    Options come before SCRIPT. Prints, for each launch, mistakes with their line and what to try, then what was
+    counted. Exit code: the script's if it fails, 1 if a launch showed an error.
+    """
+    from grader.gpu_models import MODELS
+    from grader.reports.simulation import has_errors, simulation_page
+    from grader.reports.terminal import page
+    from grader.simulating import simulate as run_simulated
+
+    found = run_simulated(script, args or [], gpu=gpu, launch_seconds=limit, output_to_stderr=as_json)
+    if as_json:
+        typer.echo(found.document, nl=False)
+    elif found.document:
+        _print(page, [("", ""), *simulation_page(found.groups, script.name, MODELS[gpu], _width())])
+    if not found.document:
+        typer.echo("grader: the script ended its process itself; its launches are lost", err=True)
+    if found.exit_code or has_errors(found.groups):
+        raise typer.Exit(found.exit_code or 1)
 
 
 @app.command()

@@ -105,6 +105,14 @@ class LaunchTrace:
 
 
 @dataclass(frozen=True)
+class LaunchGroup:
+    """Launches of a script that showed the same: the first of them, and how many there were."""
+
+    launch: LaunchTrace
+    times: int = 1
+
+
+@dataclass(frozen=True)
 class Failure:
     """Why a check was not passed, for a student: what was expected, found, where, and what to try.
 

@@ -98,6 +98,11 @@ def plain_table(rows: Sequence[Sequence[str]], *, width: int = 80, colour: bool 
     return _render([table], width, colour)
 
 
+def page(lines: Iterable[tuple[str, str]], *, width: int = 80, colour: bool = False) -> str:
+    """Lines of clean text, each with its style."""
+    return _render((Text(line, style=style) for line, style in lines), width, colour)
+
+
 def _by_function(checks: Sequence[CheckResult]) -> list[list[CheckResult]]:
     """The cases of each check function together; hidden ones, which have no name here, by their sentence."""
     groups: dict[tuple[str, str], list[CheckResult]] = {}

@@ -1,0 +1,84 @@
+"""Runs an unchanged script on the simulator. A process of its own, started by ``grader simulate``.
+
+In: ``--report FILE --gpu MODEL --launch-seconds S SCRIPT [ARGS]…``. Out: what the script prints, its exit code, and in
+FILE a JSON document of its launches (``launch_groups``), also when the script fails.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType, TracebackType
+
+from grader.records import LaunchTrace
+from grader.simulator import install, trace
+from grader.simulator.live.groups import as_json, launch_groups
+
+
+def main(arguments: Sequence[str]) -> int:
+    """The script's exit code."""
+    parser = argparse.ArgumentParser(prog="python -m grader.simulator.live")
+    parser.add_argument("--report", required=True, type=Path)
+    parser.add_argument("--gpu", required=True)
+    parser.add_argument("--launch-seconds", required=True, type=float)
+    parser.add_argument("script")
+    parser.add_argument("args", nargs=argparse.REMAINDER)
+    given = parser.parse_args(arguments)
+    own_process = os.getpid()
+    install(given.gpu, launch_seconds=given.launch_seconds)
+    with trace() as launches:
+        code = _run(given.script, given.args)
+    if os.getpid() == own_process:  # and not one that the script has forked
+        _write(given.report, launches)
+    return code
+
+
+def _write(report: Path, launches: Sequence[LaunchTrace]) -> None:
+    report.write_text(as_json(launch_groups(launches)), encoding="utf-8")
+
+
+def _run(script: str, args: Sequence[str]) -> int:
+    """Execute a file as ``python SCRIPT ARGS…`` does."""
+    main_module = ModuleType("__main__")
+    main_module.__dict__.update(__file__=script, __builtins__=__builtins__, __cached__=None)
+    sys.modules["__main__"] = main_module
+    sys.argv = [script, *args]
+    sys.path.insert(0, str(Path(script).resolve().parent))
+    try:
+        with io.open_code(script) as file:
+            code = compile(file.read(), script, "exec", dont_inherit=True)
+        exec(code, main_module.__dict__)  # noqa: S102  (that is what was asked for)
+    except SystemExit as error:
+        return _exit_code(error)
+    except BaseException as error:  # the script's, as Python would show it
+        traceback.print_exception(type(error), error, _from_script(error.__traceback__, script))
+        return 130 if isinstance(error, KeyboardInterrupt) else 1
+    return 0
+
+
+def _exit_code(error: SystemExit) -> int:
+    """As Python takes ``sys.exit``: None is 0, a number is itself, anything else is printed."""
+    if error.code is None:
+        return 0
+    if isinstance(error.code, int):
+        return error.code & 0xFF
+    print(error.code, file=sys.stderr)
+    return 1
+
+
+def _from_script(trace: TracebackType | None, script: str) -> TracebackType | None:
+    """The traceback from the script's own frame on; ours would be no help."""
+    while trace is not None and trace.tb_frame.f_code.co_filename != script:
+        trace = trace.tb_next
+    return trace
+
+
+if __name__ == "__main__":
+    exit_code = main(sys.argv[1:])
+    sys.stdout.flush()
+    sys.exit(exit_code)
