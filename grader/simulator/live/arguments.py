@@ -19,6 +19,10 @@ from grader.simulator.live.driver import DriverApi, number
 from grader.simulator.memory import ArrayRef
 
 
+class WrongArgument(TypeError):
+    """An array is not what a kernel was declared for. Numba does not look, and a GPU misreads its bytes."""
+
+
 class Arguments:
     """The arguments of one launch. ``on_host`` are the names of those that were copied from the host."""
 
@@ -31,19 +35,20 @@ class Arguments:
     def translate(self, numba_type: Any, value: Any, name: str) -> Any:
         """One argument. ``name`` is the kernel's parameter."""
         if isinstance(numba_type, types.Array | types.Record):
-            return self._array(value, name)
+            return self._array(numba_type, value, name)
         if isinstance(numba_type, types.BaseTuple):
             return tuple(self.translate(t, item, name) for t, item in zip(numba_type, value, strict=True))
         if isinstance(numba_type, types.EnumMember):
             return value.value
         return getattr(value, "value", value) if isinstance(value, numba_args.ArgHint) else value
 
-    def _array(self, given: Any, name: str) -> ArrayRef:
+    def _array(self, numba_type: Any, given: Any, name: str) -> ArrayRef:
         hint = numba_args.wrap_arg(given)
         value, device = hint.value, hint.value
         if not getattr(value, "__cuda_memory__", False):
             device = cuda.as_cuda_array(value) if cuda.is_cuda_array(value) else self._copied(hint, name)
         self._alive.append(device)
+        _check(numba_type, device, name)
         shape, strides = tuple(map(int, device.shape)), tuple(map(int, device.strides))
         if device.size == 0:
             return ArrayRef("global", name, device.dtype, 0, shape, strides)
@@ -68,3 +73,16 @@ class Arguments:
         """The launch is over: copy back what came from the host."""
         for copy_back in self._after:
             copy_back()
+
+
+def _check(declared: Any, device: Any, name: str) -> None:
+    """Raise WrongArgument where a declared type and an array differ: a declared kernel takes what it is given."""
+    if not isinstance(declared, types.Array) or not device.size:
+        return
+    found = device._numba_type_
+    same = (declared.dtype, declared.ndim) == (found.dtype, found.ndim)
+    if not same or declared.layout not in ("A", found.layout):
+        raise WrongArgument(
+            f"{name} is {found}, but the kernel was declared for {declared}: a GPU would misread its bytes. "
+            "Convert the array, or leave the signature out and let Numba infer the types."
+        )
