@@ -24,11 +24,11 @@ METRICS = {
         "l1tex__t_sectors_pipe_lsu_mem_global_op_atom.sum",
         "l1tex__t_sectors_pipe_lsu_mem_global_op_red.sum",
     ),
-    "shared_load_requests": ("smsp__inst_executed_op_shared_ld.sum",),
+    "shared_load_requests": ("smsp__sass_inst_executed_op_shared_ld.sum",),
     "shared_load_bank_conflicts": ("l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum",),
-    "shared_store_requests": ("smsp__inst_executed_op_shared_st.sum",),
+    "shared_store_requests": ("smsp__sass_inst_executed_op_shared_st.sum",),
     "shared_store_bank_conflicts": ("l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum",),
-    "shared_atomic_requests": ("smsp__inst_executed_op_shared_atom.sum",),
+    "shared_atomic_requests": ("smsp__sass_inst_executed_op_shared_atom.sum",),
 }
 TIMEOUT_SECONDS = 300
 

@@ -17,6 +17,8 @@ from truth_cases import CASES, run_on_gpu
 
 # The counter of bank conflicts carries a little noise; see docs/simulator.md.
 CONFLICT_TOLERANCE = 1e-3
+# Numba says on a GPU that small grids leave most of it idle.
+pytestmark = pytest.mark.filterwarnings("ignore:.*Grid size:Warning")
 
 
 @pytest.fixture(scope="module")
