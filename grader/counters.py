@@ -52,6 +52,7 @@ LARGEST: Final = {
     "shared_bytes": "bytes of shared memory per block",
     "local_bytes": "bytes of local arrays per thread",
     "busiest_thread": "accesses of global memory by one thread",
+    "busiest_thread_shared": "accesses of shared memory by one thread",
     "global_atomics_on_one_address": "atomic operations on the same address of global memory",
     "shared_atomics_on_one_address": "atomic operations on the same address of shared memory",
 }

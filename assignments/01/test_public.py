@@ -26,17 +26,18 @@ def test_grayscale_is_right_for_any_shape(submission, height, width):
 
 @pytest.mark.part("technique")
 def test_vector_add_shares_the_work(submission):
-    """Many threads take part, and each element of a and b is read once."""
+    """Many threads take part, neighbours on neighbouring elements, and each element of a and b is read once."""
     n = 10_007
     run = submission.simulate("vector_add", n=n)
     _require_many_workers(run, elements=n, accesses=3, per_thread=32)
     _require_each_element_once(run, loads=2)
+    _require_neighbours(run, sectors=8)
     _require_no_atomics(run, "a", "b")
 
 
 @pytest.mark.part("technique")
 def test_saxpy_walks_over_the_grid(submission):
-    """A grid much smaller than n covers it in strides, and no two threads do the same element."""
+    """A grid much smaller than n covers it in strides of the grid, and no two threads do the same element."""
     n = 200_003
     run = submission.simulate("saxpy", n=n)
     # The given grid has 81,920 threads on the simulated GPU; one thread per element would be 200,003.
@@ -47,16 +48,18 @@ def test_saxpy_walks_over_the_grid(submission):
     )
     _require_many_workers(run, elements=n, accesses=3, per_thread=64)
     _require_each_element_once(run, loads=2)
+    _require_neighbours(run, sectors=8)
     _require_no_atomics(run, "x", "y")
 
 
 @pytest.mark.part("technique")
 def test_grayscale_reads_each_pixel_once(submission):
-    """One thread per pixel, which reads its three channels once and writes one byte."""
+    """One thread per pixel, neighbours in x on neighbours in a row, each channel read once and one byte written."""
     height, width = 97, 131
     run = submission.simulate("grayscale", height=height, width=width)
     _require_many_workers(run, elements=height * width, accesses=4, per_thread=32)
     _require_each_element_once(run, loads=3)
+    _require_neighbours(run, sectors=12)
     _require_no_atomics(run, "image")
 
 
@@ -95,6 +98,22 @@ def _require_many_workers(run, elements, accesses, per_thread):
         at_most=2 * per_thread * accesses,
         advice="share the elements out evenly: no thread should take many times as many as the others",
     )
+
+
+def _require_neighbours(run, sectors):
+    """The threads of a warp touch neighbouring elements, which lie in few sectors of 32 bytes.
+
+    A warp that reads 32 float32 elements in a row needs four sectors, or five where they do not begin at one, and
+    eight if each thread takes two neighbours. A chunk of four or more elements to a thread needs 16 and more. A
+    warp of two rows of 16 pixels needs four for a channel, one of four rows of eight pixels up to eight; one that
+    goes down a column needs one for each pixel.
+    """
+    for kind in ("load", "store"):
+        run.require(
+            f"sectors_per_{kind}_request",
+            at_most=sectors,
+            advice="let neighbouring threads take neighbouring elements: the last index is the thread's x",
+        )
 
 
 def _require_no_atomics(run, *inputs):

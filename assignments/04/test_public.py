@@ -3,6 +3,9 @@
 import pytest
 
 
+SCORES_AT_ONCE = "use the scores of a tile of keys at once; rescale what you have when a larger one turns up"
+
+
 @pytest.mark.part("correctness")
 @pytest.mark.parametrize(("rows", "cols"), [(1, 2), (3, 33), (33, 31), (5, 1023)])
 def test_softmax_is_right_for_any_shape(submission, rows, cols):
@@ -92,7 +95,7 @@ def test_attention_shares_tiles_of_keys_and_values(submission):
 
 @pytest.mark.part("technique")
 def test_attention_stores_no_scores(submission):
-    """No n x n array of scores or weights is kept in global memory."""
+    """No n x n array of scores or weights is kept, neither in global memory nor in threads' local arrays."""
     heads, n, d = 1, 160, 8
     run = submission.simulate("attention", heads=heads, n=n, d=d, causal=True)
     # Four arrays of out's size are plenty for kernels that split the keys and keep partial results. The
@@ -100,8 +103,11 @@ def test_attention_stores_no_scores(submission):
     run.require(
         "scratch_bytes",
         at_most=4 * (4 * heads * n * d),
-        advice="use the scores of a tile of keys at once; rescale what you have when a larger one turns up",
+        advice=SCORES_AT_ONCE,
     )
+    # A query, its sums in float64 and the scores of a tile of 64 keys: 512 + 1024 + 256 bytes. All scores of a
+    # query, for the longest sequence that is checked, are 2452 bytes.
+    run.require("local_bytes", at_most=2400, advice=SCORES_AT_ONCE)
 
 
 @pytest.mark.part("speed")

@@ -231,9 +231,6 @@ class Simulator:
         counters["blocks"] = blocks
         counters["shared_bytes"] = static + dynamic
         counters["local_bytes"] = program.local_bytes
-        counters["working_threads"] = int(np.count_nonzero(traffic.work))
-        counters["working_blocks"] = int(np.count_nonzero(traffic.work.reshape(blocks, threads).any(axis=1)))
-        counters["busiest_thread"] = int(traffic.work.max())
         lines = {place: dict(counted) for place, counted in traffic.lines.items()}
         floats = {a.dtype.itemsize * 8 for a in _arrays(values) if a.dtype.kind == "f"}
         wide = {a.dtype.itemsize * 4 for a in _arrays(values) if a.dtype.kind == "c"}

@@ -78,6 +78,7 @@ class Machine:
         # Coordinates of the active lanes, as far as they have been asked for, and how many warps they are of.
         self._of_active: dict[str, Any] = {}
         self._active_warps = 0
+        self._threads: Any = None
         self.memory = memory
         self.wave: Wave
         self.watch: Watch
@@ -110,10 +111,17 @@ class Machine:
             self._active_warps = self.wave.warps_of(self.lanes)
         return self._active_warps
 
+    def active_threads(self) -> Any:
+        """The active lanes among all threads of the launch: positions, or a slice."""
+        if self._threads is None:
+            self._threads = self.wave.launch_threads(self.lanes)
+        return self._threads
+
     def _activate(self, lanes: LaneIndex | None, count: int) -> None:
         self.lanes, self.active = lanes, count
         self._of_active = {}
         self._active_warps = 0
+        self._threads = None
 
     def segment_base(self, space: str, itemsize: int) -> Any:
         """Where each active lane's segment of a space starts, in elements of ``itemsize`` bytes."""

@@ -56,9 +56,10 @@ class Traffic:
         self._machine = machine
         self.counters: Counter[str] = Counter()
         self.lines: defaultdict[Place, Counter[str]] = defaultdict(Counter)
-        # Element accesses of global memory by kind and by the buffer's root; and, by thread of the launch, all of it.
+        # Element accesses of global memory by kind and by the buffer's root.
         self.accesses: Counter[tuple[str, int]] = Counter()
-        self.work = np.zeros(threads, np.int32)
+        # Accesses of global and of shared memory by each thread of the launch.
+        self.work = {space: np.zeros(threads, np.int32) for space in ("global", "shared")}
         self._patterns: dict[tuple[Place, str, int, int], _Pattern] = {}
         self._hits: dict[tuple[str, int], npt.NDArray[np.int32]] = {}
 
@@ -76,9 +77,9 @@ class Traffic:
         self._add(line, f"{space}_{kind}s", machine.active)
         if space == "global":
             self.accesses[f"{kind}s", array.root] += machine.active
-            self.work[machine.per_lane("gthread")] += 1
-        if space not in ("global", "shared"):
+        if space not in self.work:
             return
+        self.work[space][machine.active_threads()] += 1
         if inside is not None:
             elements = np.broadcast_to(elements, machine.active)[inside]
             if not elements.size:
@@ -151,6 +152,11 @@ class Traffic:
 
     def finish(self) -> None:
         """The launch is over."""
+        self.counters["working_threads"] = int(np.count_nonzero(self.work["global"]))
+        per_block = self.work["global"].reshape(-1, self._machine.wave.threads_per_block)
+        self.counters["working_blocks"] = int(np.count_nonzero(per_block.any(axis=1)))
+        self.counters["busiest_thread"] = int(self.work["global"].max())
+        self.counters["busiest_thread_shared"] = int(self.work["shared"].max())
         self._settle("shared")
         self._settle("global")
 

@@ -25,7 +25,7 @@ class Wave:
         self.blocks = blocks
         self.first = first
         threads = block[0] * block[1] * block[2]
-        self._threads = threads
+        self.threads_per_block = self._threads = threads
         self.total = self.launched = blocks * threads
         self.warps_per_block = -(-threads // WARP)
         self.warps = blocks * self.warps_per_block
@@ -102,6 +102,13 @@ class Wave:
             self._alive = np.ones(self.total, bool)
         self._alive[lanes] = False
         self.alive -= lanes.size
+
+    def launch_threads(self, lanes: npt.NDArray[np.intp] | None) -> Any:
+        """Where these lanes (None: all of the wave) are among all threads of the launch: positions, or a slice."""
+        if lanes is None and self._kept is None:
+            return slice(self.first * self._threads, (self.first + self.blocks) * self._threads)
+        threads = self.coordinate("gthread")
+        return threads if lanes is None else threads[lanes]
 
     def warps_of(self, lanes: npt.NDArray[np.intp] | None) -> int:
         """How many warps these lanes (None: all of the wave) are of."""

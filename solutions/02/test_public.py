@@ -73,6 +73,10 @@ def _require_block_reduction(run, loads, atomics):
 
     Threads: 64 elements per thread, on average, are plenty. And no thread has a 64th of the work: at the end one
     may add up the partial results of MAX_BLOCKS blocks, but not those of n / 32 threads.
+
+    Tree: in log2(1024) rounds the busiest thread touches shared memory about 32 times. One that adds up 32 results
+    of warps by itself does, too; 64 leave room, and 32 from one barrier to the next where tiles follow tiles. One
+    that adds up a whole block's values touches 128 and more.
     """
     n = TECHNIQUE_LENGTH
     run.require(
@@ -105,4 +109,9 @@ def _require_block_reduction(run, loads, atomics):
         "busiest_thread",
         at_most=n / 64,
         advice="share the elements, and the partial results, out among many threads",
+    )
+    run.require(
+        "busiest_thread_shared",
+        at_most=max(64, 32 * run.barriers / run.threads),
+        advice="combine the values in shared memory as a tree: in each round half as many threads add two values",
     )

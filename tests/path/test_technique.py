@@ -52,6 +52,7 @@ def test_counters_are_sums_over_all_threads(candidate):
         "working_threads": 1000,
         "working_blocks": 16,
         "busiest_thread": 3,
+        "busiest_thread_shared": 2,
         "loads_of_x": 1000,
         "stores_of_out": 1000,
         "threads": 1024,

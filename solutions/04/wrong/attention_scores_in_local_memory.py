@@ -1,6 +1,6 @@
 """Keeps all scores of a query in a local array, which has no room for those of a longer sequence.
 
-Caught by: test_attention_takes_several_shapes
+Caught by: test_attention_stores_no_scores, test_attention_takes_several_shapes
 """
 
 import math
