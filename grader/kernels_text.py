@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from types import CodeType
 
 from grader.records import Place
 
 FILENAME = "kernels.py"
 MAX_TEXT_OF_A_PLACE = 200  # characters
+MAX_TEXT_OF_AN_EXPRESSION = 60  # more is no help to find it
+# First and last line, first and end column: as ``code.co_positions()`` has them, columns in bytes of UTF-8.
+Position = tuple[int, int, int, int]
 
 
 class KernelsText:
@@ -54,9 +58,22 @@ class KernelsText:
         text = self._lines[line - 1] if 0 < line <= len(self._lines) else ""
         return Place(line, text.strip()[:MAX_TEXT_OF_A_PLACE], function)
 
-    def place_in(self, filename: str, line: int, function: str = "") -> Place:
+    def place_in(self, filename: str, line: int, function: str = "", position: Position | None = None) -> Place:
         """A place in any file: without text where it is not this one."""
-        return self.place(line, function) if filename == self.filename else Place(line, "", function)
+        if filename != self.filename:
+            return Place(line, "", function)
+        return replace(self.place(line, function), expression=expression_at(self._line, position))
+
+    def _line(self, number: int) -> str:
+        return self._lines[number - 1] if 0 < number <= len(self._lines) else ""
+
+
+def expression_at(line: Callable[[int], str], position: Position | None) -> str:
+    """The text of an expression on one line, by its position; "" where there is none or it goes over lines."""
+    if position is None or position[0] != position[1]:
+        return ""
+    text = line(position[0]).encode("utf-8")[position[2] : position[3]].decode("utf-8", "replace")
+    return text if len(text) <= MAX_TEXT_OF_AN_EXPRESSION else ""
 
 
 def _walk(code: CodeType) -> Iterator[CodeType]:

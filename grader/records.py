@@ -6,7 +6,7 @@ folder → Submission → LaunchPlan (plan.py) → Outcome → CheckResult → V
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
@@ -28,7 +28,7 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True)
 class Place:
-    """Where in a file of source: 1-based line, the line's or expression's text, and the function.
+    """Where in a file of source: 1-based line, its text, the function, and the expression in the line if known.
 
     ``file`` is what Python calls the file: kernels.py for a submission, a path for anybody else's script.
     """
@@ -37,6 +37,12 @@ class Place:
     text: str = ""
     function: str = ""
     file: str = "kernels.py"
+    expression: str = ""
+
+    @property
+    def whole_line(self) -> Place:
+        """The same place without its expression."""
+        return replace(self, expression="") if self.expression else self
 
     @property
     def short_file(self) -> str:
@@ -46,7 +52,8 @@ class Place:
 
     def __str__(self) -> str:
         where = f"{self.short_file}:{self.line}"
-        return f"{where}  {self.text.strip()}" if self.text else where
+        line = f"{where}  {self.text.strip()}" if self.text else where
+        return f"{line}  (in {self.expression})" if self.expression and self.expression != self.text else line
 
 
 @dataclass(frozen=True)

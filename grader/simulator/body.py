@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from grader.errors import NotSimulated
+from grader.kernels_text import Position
 from grader.records import Place, Severity
 from grader.simulator.frontend import Frontend, KernelError, TypedFunction, types
 from grader.simulator.machine import Machine
@@ -92,7 +93,8 @@ class Body:
         self.static: dict[str, Any] = {}
         self.definitions: dict[str, Any] = {}
         self.line = typed.line
-        self._places: dict[int, Place] = {}
+        self.position: Position | None = None
+        self._places: dict[tuple[int, Position | None], Place] = {}
         self.uses: set[str] | None = None
         self.block: Block
         self.labels: dict[int, int] = {}
@@ -100,11 +102,13 @@ class Body:
     # ------------------------------------------------------------------ plumbing
 
     def place(self) -> Place:
-        """The line that is being translated."""
-        if self.line not in self._places:
-            place = self.unit.sources.place_in(self.typed.filename, self.line, self.typed.name)
-            self._places[self.line] = place
-        return self._places[self.line]
+        """The line that is being translated, and the expression in it."""
+        key = self.line, self.position
+        if key not in self._places:
+            self._places[key] = self.unit.sources.place_in(
+                self.typed.filename, self.line, self.typed.name, self.position
+            )
+        return self._places[key]
 
     def literal(self, var: Any) -> Any:
         """The value of a variable that Numba knows to be a literal."""

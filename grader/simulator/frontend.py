@@ -23,6 +23,7 @@ from numba.cuda.descriptor import cuda_target
 
 from grader.errors import NotSimulated
 from grader.gpu_models import GpuModel
+from grader.simulator import positions
 from grader.simulator.rejections import explain, is_numbas
 
 types: Any = numba_compiler.types
@@ -218,7 +219,8 @@ class Frontend:
             dispatcher_class.compile_device = compile_device
         self._depth += 1
         try:
-            yield
+            with positions.kept() if self._depth == 1 else contextlib.nullcontext():
+                yield
         finally:
             self._depth -= 1
             if self._depth == 0:

@@ -231,7 +231,11 @@ class Simulator:
         counters["blocks"] = blocks
         counters["shared_bytes"] = static + dynamic
         counters["local_bytes"] = program.local_bytes
-        lines = {place: dict(counted) for place, counted in traffic.lines.items()}
+        lines: dict[Place, dict[str, int]] = {}
+        for spot, counted in traffic.lines.items():
+            line = lines.setdefault(spot.whole_line, {})
+            for name, number in counted.items():
+                line[name] = line.get(name, 0) + number
         floats = {a.dtype.itemsize * 8 for a in _arrays(values) if a.dtype.kind == "f"}
         wide = {a.dtype.itemsize * 4 for a in _arrays(values) if a.dtype.kind == "c"}
         facts = Facts(self.gpu, place, blocks, threads, counters, lines, frozenset(floats | wide), program.promotions)

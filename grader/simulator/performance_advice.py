@@ -15,6 +15,8 @@ from grader.simulator.findings import Findings
 
 # Fewer requests than this on a line are not worth a word.
 MIN_REQUESTS = 64
+# And about launches of fewer threads there is nothing to say.
+MIN_THREADS = 4096
 # A grid is said to leave a GPU idle if there is this much work for each multiprocessor: accesses of global memory.
 WORK_PER_MULTIPROCESSOR = 4096
 SECTOR = 32  # bytes
@@ -155,7 +157,7 @@ def _few_warps(facts: Facts, findings: Findings) -> None:
 def _part_of_a_warp(facts: Facts, findings: Findings) -> None:
     """Blocks whose last warp is not full, and is an eighth of the block or more."""
     idle = -facts.threads % WARP
-    if idle and idle >= (facts.threads + idle) / 8 and facts.blocks > 1:
+    if idle and idle >= (facts.threads + idle) / 8 and facts.blocks * facts.threads >= MIN_THREADS:
         findings.add(
             "partial-warps",
             Severity.ADVICE,
@@ -169,7 +171,7 @@ def _crowded_atomics(facts: Facts, findings: Findings) -> None:
     """Most threads of a large launch change one address."""
     most = facts.counters.get("global_atomics_on_one_address", 0)
     total = facts.blocks * facts.threads
-    if total < 4096 or most < total / 2:
+    if total < MIN_THREADS or most < total / 2:
         return
     place = max(facts.lines, key=lambda p: facts.lines[p].get("global_atomics", 0))
     findings.add(

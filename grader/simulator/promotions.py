@@ -18,7 +18,7 @@ def note_promotion(body: Body, operands: tuple[Any, Any], result: Any) -> None:
         return
     wide = [var for var in operands if plain(body.type_of(var)) not in (types.float32, types.float16)]
     if len(wide) == 1:
-        body.unit.program.promotions.setdefault(body.place(), _why(body, wide[0]))
+        body.unit.program.promotions.setdefault(body.place().whole_line, _why(body, wide[0]))
 
 
 def _why(body: Body, var: Any) -> str:

@@ -9,20 +9,24 @@ from __future__ import annotations
 import linecache
 from typing import Protocol
 
-from grader.kernels_text import MAX_TEXT_OF_A_PLACE
+from grader.kernels_text import MAX_TEXT_OF_A_PLACE, Position, expression_at
 from grader.records import Place
 
 
 class Sources(Protocol):
     """Turns a file's name and a line into a place."""
 
-    def place_in(self, filename: str, line: int, function: str = "") -> Place:
-        """The place of a 1-based line."""
+    def place_in(self, filename: str, line: int, function: str = "", position: Position | None = None) -> Place:
+        """The place of a 1-based line, and of an expression there."""
 
 
 class AnyFile:
     """Every file that Python can show the lines of: also notebook cells, and what put its text into ``linecache``."""
 
-    def place_in(self, filename: str, line: int, function: str = "") -> Place:
+    def place_in(self, filename: str, line: int, function: str = "", position: Position | None = None) -> Place:
         """The place of a 1-based line; without text where Python does not know it."""
-        return Place(line, linecache.getline(filename, line).strip()[:MAX_TEXT_OF_A_PLACE], function, filename)
+
+        def text(number: int) -> str:
+            return linecache.getline(filename, number)
+
+        return Place(line, text(line).strip()[:MAX_TEXT_OF_A_PLACE], function, filename, expression_at(text, position))

@@ -19,6 +19,7 @@ from grader.simulator.frontend import Frontend, KernelError, TypedFunction, call
 from grader.simulator.loops import Loop
 from grader.simulator.machine import Machine
 from grader.simulator.numba_types import plain
+from grader.simulator.positions import position_of
 from grader.simulator.program import Branch, Call, Exit, Jump, Program, Registers, Return
 from grader.simulator.sources import Sources
 from grader.simulator.structs import copy_record, field_name, is_record, set_field
@@ -61,6 +62,7 @@ class Inlined(Body):
             self.definitions.clear()
             for statement in ir_block.body:
                 self.line = statement.loc.line
+                self.position = position_of(statement.loc)
                 name = type(statement).__name__
                 handler = getattr(self, f"on_{name.lower()}", None)
                 if handler is None:

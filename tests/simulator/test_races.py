@@ -143,7 +143,7 @@ WRONG = {
 def test_right_kernels_race_for_nothing(launch, kernel):
     grid, block, arguments = RIGHT[kernel]
     findings = launch(kernel, grid, block, *arguments()).findings
-    assert [str(finding) for finding in findings] == []
+    assert [str(finding) for finding in findings if finding.severity != "advice"] == []
 
 
 @pytest.mark.parametrize(("name", "line"), WRONG)
