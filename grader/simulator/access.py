@@ -33,6 +33,8 @@ def locate(
     offset, bad = 0, None
     for index, length, stride in zip(indices, array.shape, array.strides, strict=True):
         inside, outside = _wrap(index, length)
+        if inside is not index:
+            _note_negative(machine, array, (index, inside, outside), place)
         offset = offset + inside * stride
         if outside is not False:
             bad = outside if bad is None else bad | outside
@@ -70,6 +72,31 @@ def _wrap(index: Any, length: Any) -> tuple[Any, Any]:
     index = np.where(index < 0, index + length, index)
     outside = (index < 0) | (index >= length)
     return index, outside if outside.any() else False
+
+
+def _note_negative(machine: Machine, array: ArrayRef, wrapped: tuple[Any, Any, Any], place: Place) -> None:
+    """Note computed negative indices that found an element, from the end. ``wrapped``: index, and ``_wrap`` of it.
+
+    A negative number written as such is a Python int here, and meant.
+    """
+    index, inside, outside = wrapped
+    if isinstance(index, int) or not np.any(index < 0):
+        return
+    lanes = np.flatnonzero(np.broadcast_to((index < 0) & ~np.asarray(outside, bool), machine.active))
+    if not lanes.size:
+        return
+    from_start, from_end = (int(np.broadcast_to(i, machine.active)[lanes[0]]) for i in (inside, index))
+    machine.findings.add(
+        "negative-index",
+        Severity.WARNING,
+        place,
+        f"An index of {array.name} came out as {from_end}, which counts from the end: element {from_start} is taken, "
+        "so the boundary became periodic.",
+        "Guard the access with an if; if you mean a periodic boundary, write % and the length.",
+        array=array.name,
+        threads=machine.wave.threads(lanes[:1] if machine.lanes is None else machine.lanes[lanes[:1]]),
+        count=lanes.size,
+    )
 
 
 def _elements(machine: Machine, array: ArrayRef, at: Any) -> tuple[Any, int]:
@@ -309,6 +336,7 @@ def view(machine: Machine, array: ArrayRef, items: tuple[Any, ...], place: Place
             strides.append(stride * step)
             continue
         inside, outside = _wrap(item, length)
+        _note_negative(machine, array, (item, inside, outside), place)
         address = address + inside * stride
         if outside is not False:
             address = np.where(outside, NOWHERE, address)[()]

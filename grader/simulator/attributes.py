@@ -96,6 +96,8 @@ def _module_attribute(body: Body, target: Any, expr: Any, module: Any) -> None:
         return
     value = getattr(module, name, None)
     body.static[target.name] = value
+    if name == "syncthreads" and not body.is_used(target.name):
+        body.unit.program.uncalled_barriers.append(body.place())
     if body.is_static(target_type) or value is None:
         return
     body.constant(target.name, body.constant_value(value, plain(target_type)))

@@ -29,6 +29,7 @@ class Barriers:
         self._registers = registers
         self._findings = findings
         self._waiting: dict[int, LaneIndex] = {}
+        self._advised: set[int] = set()  # lines of barriers before which threads returned
 
     def __bool__(self) -> bool:
         return bool(self._waiting)
@@ -69,6 +70,7 @@ class Barriers:
     def passed(self, barrier: Barrier, lanes: LaneIndex | None) -> None:
         """These lanes (None: all of the wave) pass together: what they vote, and what that orders."""
         if barrier.scope == "block":
+            self._note_early_returns(barrier)
             self._vote(barrier, lanes)
             self._watch.passed_barrier(None if lanes is None else np.unique(self._coordinate("slot")[lanes]))
         elif barrier.scope == "grid":
@@ -104,6 +106,8 @@ class Barriers:
         if not complete.any():
             return []
         self._report_divergence(waiting, slots, complete)
+        for index in waiting:
+            self._note_early_returns(self._barrier(index))
         released = []
         for index, lanes in waiting.items():
             passing = complete[slots[lanes]]
@@ -113,6 +117,24 @@ class Barriers:
                 released.append((self._barrier(index).target, there))
         self._watch.passed_barrier(np.flatnonzero(complete))
         return released
+
+    def _note_early_returns(self, barrier: Barrier) -> None:
+        """Say that threads of the block had returned when the others met: they are not waited for."""
+        if self._wave.is_whole() or barrier.place.line in self._advised:
+            return
+        self._advised.add(barrier.place.line)
+        left = self._wave.alive_per_block()
+        some = int(np.count_nonzero((left > 0) & (left < self._wave.launched // self._wave.blocks)))
+        if some:
+            self._findings.add(
+                "early-return",
+                Severity.ADVICE,
+                barrier.place,
+                "Some threads of the block returned before this barrier. Today's GPUs wait for the others only; "
+                "CUDA's manual wants all threads of a block here.",
+                "Let all threads stay until the last barrier, and guard only their work: if i < n: …",
+                count=some,
+            )
 
     def _report_divergence(
         self, waiting: dict[int, LaneIndex], slots: npt.NDArray[Any], complete: npt.NDArray[np.bool_]

@@ -216,13 +216,7 @@ class Body:
                 for block in self.typed.ir.blocks.values()
                 for statement in block.body
                 if type(statement).__name__ != "Del"
-                for var in (
-                    statement.value.list_vars()
-                    if type(statement).__name__ == "Assign" and hasattr(statement.value, "list_vars")
-                    else ()
-                    if type(statement).__name__ == "Assign"
-                    else statement.list_vars()
-                )
+                for var in _read_by(statement)
             }
         return name in self.uses
 
@@ -266,16 +260,26 @@ class Body:
         index_type = plain(self.type_of(index))
         register = self.register(index.name)
         if not isinstance(index_type, types.BaseTuple):
-            return [(register, index_type)]
+            return [(self._index(register, self.type_of(index)), index_type)]
         items = self.definitions.get(index.name)
         if items is not None:
-            return [(self.register(item.name), plain(self.type_of(item))) for item in items]
+            typed = [(item.name, self.type_of(item)) for item in items]
+            return [(self._index(self.register(name), item_type), plain(item_type)) for name, item_type in typed]
         split = []
         for position, item_type in enumerate(index_type):
             target = self.unit.new_register()
             self.compute(target, operator.itemgetter(position), (register,))
-            split.append((target, plain(item_type)))
+            split.append((self._index(target, item_type), plain(item_type)))
         return split
+
+    def _index(self, register: int, item_type: Any) -> int:
+        """The register of an index; of a Python int for a negative number written as such, which needs no warning."""
+        written = getattr(item_type, "literal_value", None)
+        if not isinstance(written, int) or written >= 0:
+            return register
+        target = self.unit.new_register()
+        self.hold(target, written)
+        return target
 
     def operator(self, target: int, function: Any, operands: list[tuple[int, Any]], signature: Any) -> None:
         """``target = function(*operands)`` for an operator, cast as the signature says."""
@@ -329,3 +333,11 @@ def _check_presence(m: Machine, there: Any, place: Place) -> None:
             threads=threads,
             count=int(missing.size),
         )
+
+
+def _read_by(statement: Any) -> Any:
+    """The variables that a statement reads; one that it assigns to is not among them."""
+    if type(statement).__name__ != "Assign":
+        return statement.list_vars()
+    value = statement.value
+    return value.list_vars() if hasattr(value, "list_vars") else [value] if type(value).__name__ == "Var" else []

@@ -77,12 +77,18 @@ def _syncwarp(body: Body, target: Any, expr: Any, signature: Any) -> None:
 @on("threadfence", "threadfence_system")
 def _fence(body: Body, target: Any, expr: Any, signature: Any) -> None:
     """Lanes see each other's writes at once here, but only a fence makes that certain on a GPU."""
-    body.add(lambda m, r: m.watch.fence(), (), ())
+    body.add(lambda m, r: m.watch.fence(for_device=True), (), ())
 
 
-@on("threadfence_block", "nanosleep")
+@on("threadfence_block")
+def _fence_of_block(body: Body, target: Any, expr: Any, signature: Any) -> None:
+    """Orders what threads of one block see of each other."""
+    body.add(lambda m, r: m.watch.fence(for_device=False), (), ())
+
+
+@on("nanosleep")
 def _no_effect(body: Body, target: Any, expr: Any, signature: Any) -> None:
-    """Changes no value, and orders nothing between blocks."""
+    """Changes no value, and orders nothing."""
 
 
 # ---------------------------------------------------------------------------- shuffles

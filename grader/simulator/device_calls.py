@@ -106,8 +106,18 @@ def _array(body: Body, target: Any, expr: Any, signature: Any, space: str) -> No
 
 
 def _student_name(body: Body, target: Any) -> str:
-    """The variable's name as the student wrote it."""
-    return str(getattr(target, "unversioned_name", target.name)).split(".")[0].lstrip("$") or "array"
+    """The variable's name as the student wrote it: also of ``a, b = array(…), array(…)`` and ``array(…)[n:]``."""
+    name = str(getattr(target, "unversioned_name", target.name))
+    if not name.startswith("$"):
+        return name.split(".", 1)[0]
+    for block in body.typed.ir.blocks.values():
+        for statement in block.body:
+            value: Any = statement.value if type(statement).__name__ == "Assign" else None
+            if type(value).__name__ == "Expr" and value.op in ("getitem", "static_getitem"):
+                value = value.value
+            if type(value).__name__ == "Var" and value.name == target.name:
+                return _student_name(body, statement.target)
+    return "array"
 
 
 # ---------------------------------------------------------------------------- atomics

@@ -73,6 +73,7 @@ class Machine:
         self.findings = findings
         self.lanes: LaneIndex | None = None
         self.active = 0
+        self.running = 0  # the basic block
         self.traffic = Traffic(self, threads)
         self.execution = Execution(self, program)
         # Coordinates of the active lanes, as far as they have been asked for, and how many warps they are of.
@@ -202,6 +203,7 @@ class Machine:
 
     def _issue(self, index: int, lanes: LaneIndex | None) -> None:
         block = self.program.blocks[index]
+        self.running = index
         self._activate(lanes, self.wave.total if lanes is None else lanes.size)
         self.execution.ran(index)
         registers = self._registers

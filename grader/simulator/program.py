@@ -139,6 +139,24 @@ class Program:
     promotions: dict[Place, str] = field(default_factory=dict)  # why a line computes in float64
     shared_granule: int = 8  # the smallest element of any shared array, in bytes
     cooperative: bool = False  # asks for the grid as a group: a GPU must hold all blocks at once
+    # Where a barrier is named, but not called: a GPU does nothing there.
+    uncalled_barriers: list[Place] = field(default_factory=list)
+
+    def reaches_without_barrier(self, start: int, goal: int) -> bool:
+        """Whether a thread that leaves block ``start`` can come to block ``goal`` before a barrier of its block."""
+        seen: set[int] = set()
+        waiting = [start]
+        while waiting:
+            block = self.blocks[waiting.pop()]
+            if isinstance(block.end, Barrier) and block.end.scope == "block":
+                continue
+            for target in block.successors():
+                if target == goal:
+                    return True
+                if target not in seen:
+                    seen.add(target)
+                    waiting.append(target)
+        return False
 
     def finish(self) -> None:
         """Rank the blocks and work out which registers are live where."""

@@ -19,6 +19,8 @@ NOBODY = -1
 # -3 - 2b (warps and blocks numbered through the launch), several blocks are MANY.
 MANY = np.iinfo(np.int64).min
 Threads = npt.NDArray[np.int64]
+# Kinds of accesses. A silent write is one of the value that was there already.
+PLAIN, ATOMIC, SILENT = 0, 1, 2
 
 
 class Numbering:
@@ -62,14 +64,14 @@ Order = Callable[[Threads, Threads, Any], npt.NDArray[np.bool_]]
 
 @dataclass
 class Touch:
-    """One instruction's accesses, an entry per lane; ``epoch`` and ``warp_epoch`` may be one number for all."""
+    """One instruction's accesses, an entry per lane; ``epoch``, ``warp_epoch``, ``kind`` may be one number for all."""
 
     granules: npt.NDArray[np.intp]
     threads: npt.NDArray[np.int64]
     epoch: Any
     warp_epoch: Any
-    place: int
-    atomic: bool
+    place: int  # the number of its site
+    kind: Any
     time: int
 
     def finer(self, times: int) -> Touch:
@@ -80,7 +82,9 @@ class Touch:
 
         epoch, warp_epoch = stretched(self.epoch), stretched(self.warp_epoch)
         granules = (self.granules[:, None] * times + np.arange(times)).reshape(-1)
-        return Touch(granules, np.repeat(self.threads, times), epoch, warp_epoch, self.place, self.atomic, self.time)
+        return Touch(
+            granules, np.repeat(self.threads, times), epoch, warp_epoch, self.place, stretched(self.kind), self.time
+        )
 
 
 @dataclass
@@ -91,7 +95,7 @@ class Mark:
     epoch: npt.NDArray[np.int32]
     warp_epoch: npt.NDArray[np.int32]
     place: npt.NDArray[np.int16]
-    atomic: npt.NDArray[np.bool_]
+    kind: npt.NDArray[np.uint8]
     time: npt.NDArray[np.int32]
 
     @classmethod
@@ -102,7 +106,7 @@ class Mark:
             np.zeros(granules, np.int32),
             np.zeros(granules, np.int32),
             np.zeros(granules, np.int16),
-            np.zeros(granules, bool),
+            np.zeros(granules, np.uint8),
             np.zeros(granules, np.int32),
         )
 
@@ -113,7 +117,7 @@ class Mark:
             np.repeat(self.epoch, times),
             np.repeat(self.warp_epoch, times),
             np.repeat(self.place, times),
-            np.repeat(self.atomic, times),
+            np.repeat(self.kind, times),
             np.repeat(self.time, times),
         )
 
@@ -123,7 +127,7 @@ class Mark:
         self.epoch[touch.granules] = touch.epoch
         self.warp_epoch[touch.granules] = touch.warp_epoch
         self.place[touch.granules] = touch.place
-        self.atomic[touch.granules] = touch.atomic
+        self.kind[touch.granules] = touch.kind
         self.time[touch.granules] = touch.time
 
 

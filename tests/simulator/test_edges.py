@@ -120,3 +120,17 @@ def test_an_exact_signature_wins_and_no_value_is_cut_if_another_fits():
     assert choose_signature((array, types.float64), [whole, real]) == real
     assert choose_signature((array, types.float32), [whole, real]) == real
     assert choose_signature((array, types.int64), [real, whole]) == whole
+
+
+def test_what_an_atomic_returns_survives_a_join(launch):
+    """One lane reserves room for its warp; Numba's IR copies the result into the variable of both paths."""
+
+    def kernel(count, out):
+        base = 0
+        if cuda.laneid == 0:
+            base = cuda.atomic.add(count, 0, 32)
+        out[cuda.grid(1)] = cuda.shfl_sync(0xFFFFFFFF, base, 0) + cuda.laneid
+
+    out = np.zeros(64, np.int64)
+    launch(kernel, 1, 64, np.zeros(1, np.int32), out)
+    assert sorted(out.tolist()) == list(range(64))

@@ -23,7 +23,7 @@ def test_grid_sync_orders_what_all_blocks_write(launch):
         i = cuda.grid(1)
         grid = cuda.cg.this_grid()
         for _ in range(steps):
-            b[i] = a[(i + 1) % a.size] + a[i - 1]
+            b[i] = a[(i + 1) % a.size] + a[(i + a.size - 1) % a.size]
             grid.sync()
             a[i] = b[i] % 1000
             grid.sync()
