@@ -323,12 +323,16 @@ def view(machine: Machine, array: ArrayRef, items: tuple[Any, ...], place: Place
     shape: list[Any] = []
     strides: list[Any] = []
     everything = ("slice", None, None, None)
-    if any(item is Ellipsis for item in items):
-        at = next(i for i, item in enumerate(items) if item is Ellipsis)
-        missing = len(array.shape) - len(items) + 1
-        items = (*items[:at], *([everything] * missing), *items[at + 1 :])
-    padded = (*items, *([everything] * (len(array.shape) - len(items))))
-    for item, length, stride in zip(padded, array.shape, array.strides, strict=True):
+    given = sum(item is not None and item is not Ellipsis for item in items)
+    missing = [everything] * (len(array.shape) - given)
+    at = next((i for i, item in enumerate(items) if item is Ellipsis), len(items))
+    axes = iter(zip(array.shape, array.strides, strict=True))
+    for item in (*items[:at], *missing, *items[at + 1 :]):
+        if item is None:  # a new axis
+            shape.append(1)
+            strides.append(0)
+            continue
+        length, stride = next(axes)
         if isinstance(item, tuple):
             start, count, step = _slice(item, length)
             address = address + start * stride
@@ -381,22 +385,42 @@ def pick(items: tuple[Any, ...], index: Any) -> Any:
 
 
 def store_view(machine: Machine, target: ArrayRef, value: Any, place: Place) -> None:
-    """``target[...] = value``: a number, or an array of the same shape, element by element and thread by thread."""
-    lengths = [np.broadcast_to(n, machine.active) for n in target.shape]
+    """``target[...] = value``, element by element: a number, a tuple of numbers, or an array of the same shape."""
     if isinstance(value, ArrayRef):
+        lengths = [np.broadcast_to(n, machine.active) for n in target.shape]
         theirs = [np.broadcast_to(n, machine.active) for n in value.shape]
         if len(theirs) != len(lengths) or any((a != b).any() for a, b in zip(lengths, theirs, strict=True)):
             raise NotSimulated(f"the simulator does not know assigning an array of another shape (line {place.line})")
-    for position in np.ndindex(*(int(n.max(initial=0)) for n in lengths)):
-        there = np.logical_and.reduce([p < n for p, n in zip(position, lengths, strict=True)], axis=0)
-        lanes = np.flatnonzero(np.broadcast_to(there, machine.active))
-        if not lanes.size:
+    if isinstance(value, tuple) and (len(target.shape) != 1 or np.any(np.not_equal(target.shape[0], len(value)))):
+        raise KernelError(f"A tuple of {len(value)} numbers does not fit into this slice.", place.line)
+    for lanes, index in positions(machine, target.shape):
+        if isinstance(value, tuple):
+            with machine.only(lanes):
+                store(machine, take(target, lanes), index, take(value[int(index[0])], lanes), place)
             continue
-        index = tuple(np.int64(p) for p in position)
         with machine.only(lanes):
             of_lanes = take(value, lanes)
             element = load(machine, of_lanes, index, place) if isinstance(of_lanes, ArrayRef) else of_lanes
             store(machine, take(target, lanes), index, element, place)
+
+
+def positions(machine: Machine, shape: tuple[Any, ...]) -> Iterator[tuple[LaneIndex, tuple[Any, ...]]]:
+    """Every index of a shape, last axis fastest, and the active lanes whose array has it."""
+    lengths = [np.broadcast_to(n, machine.active) for n in shape]
+    for position in np.ndindex(*(int(n.max(initial=0)) for n in lengths)):
+        there = np.logical_and.reduce([p < n for p, n in zip(position, lengths, strict=True)], axis=0)
+        lanes = np.flatnonzero(np.broadcast_to(there, machine.active))
+        if lanes.size:
+            yield lanes, tuple(np.int64(p) for p in position)
+
+
+def load_flat(machine: Machine, array: ArrayRef, position: Any, place: Place) -> Any:
+    """``array.flat[position]``."""
+    index: list[Any] = []
+    for length in reversed(array.shape[1:]):
+        index.append(position % length)
+        position = position // length
+    return load(machine, array, (position, *reversed(index)), place)
 
 
 def _slice(item: tuple[Any, ...], length: Any) -> tuple[Any, Any, Any]:
@@ -408,10 +432,14 @@ def _slice(item: tuple[Any, ...], length: Any) -> tuple[Any, Any, Any]:
     if not any(is_wide(part) for part in (start, stop, step, length)):
         number = range(int(length))[slice(*(None if part is None else int(part) for part in (start, stop, step)))]
         return number.start, len(number), number.step
-    if is_wide(step) or int(step) <= 0:
-        raise NotSimulated("the simulator does not know slices with a step that is negative or differs by thread")
-    start = 0 if start is None else start
-    stop = length if stop is None else stop
-    start = np.clip(np.where(start < 0, start + length, start), 0, length)
-    stop = np.clip(np.where(stop < 0, stop + length, stop), 0, length)
-    return start, np.maximum(-(-(stop - start) // step), 0), step
+    if not np.all(step):
+        raise KernelError("The step of a slice cannot be zero.", 0)
+    back = np.less(step, 0)
+    low, high = np.where(back, -1, 0), np.where(back, np.subtract(length, 1), length)
+
+    def clipped(part: Any, default: Any) -> Any:
+        return default if part is None else np.clip(np.where(np.less(part, 0), part + length, part), low, high)
+
+    start, stop = clipped(start, np.where(back, high, low)), clipped(stop, np.where(back, low, high))
+    count = np.maximum((stop - start + step - np.sign(step)) // step, 0)
+    return start, count, step

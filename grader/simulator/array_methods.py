@@ -1,4 +1,4 @@
-"""Methods of arrays in kernels: ``reshape``, ``view``, ``ravel``, ``transpose``. Runs in the runner."""
+"""Methods of arrays and numbers in kernels: ``reshape``, ``view``, ``transpose``, ``sum``. Runs in the runner."""
 
 from __future__ import annotations
 
@@ -10,10 +10,16 @@ from typing import Any
 import numpy as np
 
 from grader.errors import NotSimulated
+from grader.simulator import access
 from grader.simulator.body import Body
 from grader.simulator.frontend import KernelError, types
-from grader.simulator.memory import ArrayRef, is_wide
-from grader.simulator.numba_types import dtype_of, plain
+from grader.simulator.machine import Machine
+from grader.simulator.memory import ArrayRef, is_wide, take
+from grader.simulator.numba_types import convert, dtype_of, plain
+from grader.simulator.program import Registers
+
+# These have types, but the CUDA target cannot compile them.
+_COPIES = ("astype", "copy", "flatten", "ravel")
 
 
 @dataclass(frozen=True)
@@ -27,6 +33,14 @@ class Method:
 def translate_method(body: Body, target: Any, expr: Any, signature: Any) -> bool:
     """``target = value.method(*args)``; False where the callee is no method that we know."""
     method = body.static.get(expr.func.name)
+    if (
+        isinstance(method, Method)
+        and method.name in _COPIES
+        and isinstance(plain(body.type_of(method.value)), types.Array)
+    ):
+        raise KernelError(
+            f"Numba cannot compile {method.name}() of arrays for a GPU: it would need memory for a copy.", body.line
+        )
     if not isinstance(method, Method) or method.name not in _METHODS:
         return False
     _METHODS[method.name](body, target, method.value, expr, signature)
@@ -61,14 +75,6 @@ def _contiguous(array: ArrayRef, dtype: np.dtype[Any], shape: tuple[Any, ...]) -
     return replace(array, dtype=dtype, shape=shape, strides=strides)
 
 
-def _ravel(body: Body, target: Any, value: Any, expr: Any, signature: Any) -> None:
-    body.compute(
-        body.register(target.name),
-        lambda array: _contiguous(array, array.dtype, (math.prod(array.shape),)),
-        (body.register(value.name),),
-    )
-
-
 def _view(body: Body, target: Any, value: Any, expr: Any, signature: Any) -> None:
     dtype = dtype_of(signature.return_type.dtype)
 
@@ -85,7 +91,9 @@ def _view(body: Body, target: Any, value: Any, expr: Any, signature: Any) -> Non
 
 def _transpose(body: Body, target: Any, value: Any, expr: Any, signature: Any) -> None:
     if expr.args:
-        raise body.unknown("transpose with an order of axes")
+        raise KernelError(
+            "Numba cannot compile transpose with an order of axes for a GPU: index as you need.", body.line
+        )
     body.compute(
         body.register(target.name),
         lambda a: a.with_parts((a.address, *a.shape[::-1], *a.strides[::-1])),
@@ -93,9 +101,50 @@ def _transpose(body: Body, target: Any, value: Any, expr: Any, signature: Any) -
     )
 
 
+def sum_elements(body: Body, target: Any, value: Any, signature: Any) -> None:
+    """``target`` = the sum over all elements of an array, in their order, as Numba's loop has it."""
+    dtype, place = dtype_of(signature.return_type), body.place()
+    source, register = body.register(value.name), body.register(target.name)
+
+    def step(m: Machine, r: Registers) -> None:
+        total = np.zeros(m.active, dtype)
+        for lanes, index in access.positions(m, r[source].shape):
+            with m.only(lanes):
+                total[lanes] += convert(access.load(m, take(r[source], lanes), index, place), dtype)
+        r[register] = total
+
+    body.add(step, (source,), (register,))
+
+
+def _sum(body: Body, target: Any, value: Any, expr: Any, signature: Any) -> None:
+    if expr.args or expr.kws:
+        raise body.unknown("sum over an axis")
+    sum_elements(body, target, value, signature)
+
+
+def _item(body: Body, target: Any, value: Any, expr: Any, signature: Any) -> None:
+    """The number itself, of a number or of an array of one element."""
+    register, source, place = body.register(target.name), body.register(value.name), body.place()
+    if not isinstance(plain(body.type_of(value)), types.Array):
+        body.compute(register, lambda number: number, (source,))
+        return
+
+    def step(m: Machine, r: Registers) -> None:
+        array = r[source]
+        r[register] = access.load(m, array, (np.int64(0),) * len(array.shape), place)
+
+    body.add(step, (source,), (register,))
+
+
+def _conjugate(body: Body, target: Any, value: Any, expr: Any, signature: Any) -> None:
+    body.compute(body.register(target.name), np.conjugate, (body.register(value.name),))
+
+
 _METHODS: dict[str, Callable[[Body, Any, Any, Any, Any], None]] = {
     "reshape": _reshape,
-    "ravel": _ravel,
     "view": _view,
     "transpose": _transpose,
+    "sum": _sum,
+    "item": _item,
+    "conjugate": _conjugate,
 }

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import operator
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,8 +13,10 @@ from numba import cuda
 
 from grader.simulator.array_methods import Method
 from grader.simulator.body import Body
-from grader.simulator.frontend import types
+from grader.simulator.frontend import KernelError, types
+from grader.simulator.index_loops import begin_flat
 from grader.simulator.machine import Machine
+from grader.simulator.memory import ArrayRef
 from grader.simulator.numba_types import convert, dtype_of, is_scalar, plain
 from grader.simulator.program import Registers
 from grader.simulator.structs import get_field, get_field_of_array, is_record
@@ -34,6 +38,8 @@ def translate_attribute(body: Body, target: Any, expr: Any) -> None:
         return
     if isinstance(target_type, types.BoundFunction):
         body.static[target.name] = Method(expr.value, expr.attr)
+        return
+    if body.is_static(target_type):  # a.dtype, a.dtype.type
         return
     source = body.register(expr.value.name)
     if isinstance(value_type, types.EnumClass):
@@ -59,6 +65,17 @@ def translate_attribute(body: Body, target: Any, expr: Any) -> None:
         if getter is not None:
             body.compute(register, getter, (source,))
             return
+        if expr.attr == "flat":
+            begin_flat(body, target, expr)
+            return
+        if expr.attr in ("real", "imag") and isinstance(value_type.dtype, types.Complex):
+            body.compute(register, partial(_half, dtype_of(target_type.dtype), expr.attr == "imag"), (source,))
+            return
+        if expr.attr == "real":
+            body.compute(register, lambda a: a, (source,))
+            return
+        if expr.attr == "flags":
+            raise KernelError("Numba knows the attribute flags but cannot compile it for a GPU.", body.line)
         if is_record(value_type.dtype) and expr.attr in value_type.dtype.fields:
             get_field_of_array(body, target, expr.value, expr.attr)
             return
@@ -71,6 +88,11 @@ def translate_attribute(body: Body, target: Any, expr: Any) -> None:
         body.compute(register, lambda value: convert(part(value), dtype), (source,))
         return
     raise body.unknown(f"the attribute {expr.attr} of {value_type}")
+
+
+def _half(dtype: np.dtype[Any], second: bool, array: ArrayRef) -> ArrayRef:
+    """The real or imaginary parts of an array of complex numbers."""
+    return replace(array, dtype=dtype, address=array.address + (dtype.itemsize if second else 0))
 
 
 def _int64(value: Any) -> Any:

@@ -95,6 +95,7 @@ class Body:
         self.line = typed.line
         self.position: Position | None = None
         self._places: dict[tuple[int, Position | None], Place] = {}
+        self.called_at: Place | None = None  # of Numba's own functions: the line that is to blame
         self.uses: set[str] | None = None
         self.block: Block
         self.labels: dict[int, int] = {}
@@ -102,7 +103,9 @@ class Body:
     # ------------------------------------------------------------------ plumbing
 
     def place(self) -> Place:
-        """The line that is being translated, and the expression in it."""
+        """The line that is being translated, and the expression in it; in Numba's own code, what called it."""
+        if self.called_at is not None:
+            return self.called_at
         key = self.line, self.position
         if key not in self._places:
             self._places[key] = self.unit.sources.place_in(
@@ -297,6 +300,13 @@ class Body:
         if any(isinstance(t, types.BaseTuple) for t in kinds) and function in TUPLE_OPERATIONS:
             self.compute(target, TUPLE_OPERATIONS[function], tuple(register for register, _ in operands))
             return
+        if (
+            function is operator.contains
+            and isinstance(kinds[0], types.RangeType)
+            and isinstance(kinds[1], types.Integer)
+        ):
+            self.compute(target, _is_in_range, tuple(register for register, _ in operands))
+            return
         if any(isinstance(t, types.Array) for t in kinds):
             name = getattr(function, "__name__", function)
             raise KernelError(
@@ -315,6 +325,12 @@ class Body:
         self.compute(target, operation, registers)
         if function in ARITHMETIC:
             self.note_flops(signature.return_type, _FLOPS_OF_COMPLEX.get(function, 1))
+
+
+def _is_in_range(parts: tuple[Any, Any, Any], value: Any) -> Any:
+    start, stop, step = parts
+    inside = np.where(np.greater(step, 0), (value >= start) & (value < stop), (value <= start) & (value > stop))
+    return (inside & (np.remainder(value - start, step) == 0))[()]
 
 
 def _check_presence(m: Machine, there: Any, place: Place) -> None:

@@ -2,75 +2,69 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
-from grader.simulator.array_methods import translate_method
+from grader.simulator.array_methods import sum_elements, translate_method
 from grader.simulator.body import Body
-from grader.simulator.frontend import KernelError, types
-from grader.simulator.loops import begin_enumerate, begin_zip
+from grader.simulator.frontend import KernelError, lowers_ufunc, types
+from grader.simulator.index_loops import begin_enumerated_elements, begin_indices, begin_views
+from grader.simulator.loops import begin_enumerate, begin_iterator, begin_zip, take_next
 from grader.simulator.numba_types import convert, dtype_of, is_scalar, plain
 from grader.simulator.operations import ARITHMETIC, COMPARISONS, INPLACE, MATH, UNARY
-from grader.simulator.registry import DEVICE_CALLS
+from grader.simulator.ranges import make_iterator
+from grader.simulator.registry import DEVICE_CALLS, Handler
 
 # They pick, or move bits.
 NO_FLOPS = {abs, max, min, np.abs, np.fabs, np.maximum, np.minimum, np.fmax, np.fmin, np.copysign, np.negative, np.sign}
 
 
-def translate_call(body: Body, target: Any, expr: Any, key: Any) -> None:
-    """``target = key(*args)`` for anything that is no function of kernels.py."""
+def translate_call(body: Body, target: Any, expr: Any, key: Any) -> bool:
+    """``target = key(*args)`` for anything that is no function of kernels.py; False for what is not known here."""
     function_type = body.type_of(expr.func)
     signature = body.typed.calltypes[expr]
-    if isinstance(function_type, types.ExceptionClass):
-        return  # the raise that follows ends the thread, whatever it raises
+    if isinstance(function_type, types.ExceptionClass) or body.is_static(signature.return_type):
+        return True  # the raise that follows ends the thread, whatever it raises; types have no values
     if isinstance(function_type, types.NamedTupleClass):
         _named_tuple(body, target, expr, function_type.instance_class, signature)
-        return
+        return True
     if isinstance(function_type, types.NumberClass) or key in (int, float, bool, complex):
         _conversion(body, target, expr, signature)
-        return
+        return True
     if str(key) in {"<intrinsic mark_try_block>", "<intrinsic exception_check>", "<intrinsic end_try_block>"}:
         raise KernelError("A kernel cannot use try and except.", body.line)
     if key is str or "unicode" in str(signature.return_type):
         raise KernelError("A kernel cannot make text: print takes numbers and fixed words.", body.line)
+    if isinstance(key, np.ufunc) and not lowers_ufunc(key):
+        better = f"use math.{key.__name__}" if hasattr(math, key.__name__) else "use Python's operators and math"
+        raise KernelError(f"Numba knows np.{key.__name__} but cannot compile it for a GPU: {better}.", body.line)
     try:
-        handler = DEVICE_CALLS.get(key)
+        handler = DEVICE_CALLS.get(key) or _CALLS.get(key)
     except TypeError:  # an unhashable key is none of ours
         handler = None
     if handler is not None:
         handler(body, target, expr, signature)
-    elif translate_method(body, target, expr, signature):
-        return
-    elif key is range:
-        _range(body, target, expr, signature)
-    elif key is enumerate:
-        begin_enumerate(body, target, expr, signature)
-    elif key is zip:
-        begin_zip(body, target, expr, signature)
-    elif key is divmod:
-        _divmod(body, target, expr, signature)
-    elif key is len:
-        _length(body, target, expr)
-    elif key is slice:
-        body.compute(
-            body.register(target.name),
-            lambda *parts: _slice(parts),
-            tuple(_slice_part(body, arg) for arg in expr.args),
-        )
-    elif _in(key, ARITHMETIC) or _in(key, COMPARISONS) or _in(key, UNARY) or _in(key, INPLACE):
+        return True
+    if translate_method(body, target, expr, signature):
+        return True
+    if any(_in(key, table) for table in (ARITHMETIC, COMPARISONS, UNARY, INPLACE)):
         operands = [(body.register(arg.name), body.type_of(arg)) for arg in expr.args]
         body.operator(body.register(target.name), key, operands, signature)
-    elif _in(key, MATH):
+        return True
+    if _in(key, MATH) and is_scalar(signature.return_type) and all(is_scalar(t) for t in signature.args):
         _math(body, target, expr, key, signature)
-    else:
-        raise body.unknown(f"the function {getattr(key, '__name__', key)}")
+        return True
+    return False
 
 
 def _named_tuple(body: Body, target: Any, expr: Any, made: Any, signature: Any) -> None:
     """``target = Point(x, y=…)``."""
     given = dict(zip(made._fields, expr.args, strict=False)) | dict(expr.kws)
     items = [given[name] for name in made._fields if name in given]
+    if len(items) != len(signature.return_type):
+        raise body.unknown(f"this call of {made.__name__}")
     registers = tuple(
         body.cast_register(body.register(item.name), body.type_of(item), wanted)
         for item, wanted in zip(items, signature.return_type, strict=True)
@@ -86,6 +80,11 @@ def _in(key: Any, table: dict[Any, Any]) -> bool:
 
 
 def _conversion(body: Body, target: Any, expr: Any, signature: Any) -> None:
+    if len(expr.args) == 2 and not expr.kws:
+        real, imag = (body.cast_register(body.register(a.name), body.type_of(a), types.float64) for a in expr.args)
+        dtype = dtype_of(signature.return_type)
+        body.compute(body.register(target.name), lambda a, b: convert(a + 1j * b, dtype), (real, imag))
+        return
     if len(expr.args) != 1 or expr.kws:
         raise body.unknown("this conversion")
     (arg,) = expr.args
@@ -115,7 +114,7 @@ def _divmod(body: Body, target: Any, expr: Any, signature: Any) -> None:
     body.compute(body.register(target.name), lambda a, b: (np.floor_divide(a, b), np.remainder(a, b)), operands)
 
 
-def _length(body: Body, target: Any, expr: Any) -> None:
+def _length(body: Body, target: Any, expr: Any, signature: Any) -> None:
     (arg,) = expr.args
     arg_type = plain(body.type_of(arg))
     if isinstance(arg_type, types.Array):
@@ -126,8 +125,16 @@ def _length(body: Body, target: Any, expr: Any) -> None:
         )
     elif isinstance(arg_type, types.BaseTuple):
         body.constant(target.name, np.int64(len(arg_type)))
+    elif isinstance(arg_type, types.RangeType):
+        body.compute(body.register(target.name), _range_length, (body.register(arg.name),))
+    elif isinstance(arg_type, types.NumpyFlatType):
+        body.compute(body.register(target.name), lambda a: np.int64(math.prod(a.shape)), (body.register(arg.name),))
     else:
         raise body.unknown(f"len of {arg_type}")
+
+
+def _range_length(parts: tuple[Any, Any, Any]) -> Any:
+    return np.asarray(make_iterator(np.dtype(np.int64), *parts).remaining, np.int64)[()]
 
 
 def _slice_part(body: Body, arg: Any) -> int:
@@ -145,8 +152,6 @@ def _slice(parts: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _math(body: Body, target: Any, expr: Any, key: Any, signature: Any) -> None:
-    if not is_scalar(signature.return_type) or any(not is_scalar(t) for t in signature.args):
-        raise body.unknown(f"the function {key.__name__} for these arguments")
     operation = MATH[key]
     result = dtype_of(signature.return_type)
     registers = tuple(
@@ -162,3 +167,39 @@ def _math(body: Body, target: Any, expr: Any, key: Any, signature: Any) -> None:
     body.compute(body.register(target.name), lambda *values: convert(operation(*values), result), registers)
     if key not in NO_FLOPS:
         body.note_flops(signature.return_type)
+
+
+def _slice_call(body: Body, target: Any, expr: Any, signature: Any) -> None:
+    parts = tuple(_slice_part(body, arg) for arg in expr.args)
+    body.compute(body.register(target.name), lambda *values: _slice(values), parts)
+
+
+def _refuse_copy(body: Body, target: Any, expr: Any, signature: Any) -> None:
+    raise KernelError("Numba cannot compile copies of arrays for a GPU: it would need memory for them.", body.line)
+
+
+def _tuple(body: Body, target: Any, expr: Any, signature: Any) -> None:
+    """``tuple(items)`` of a tuple."""
+    (arg,) = expr.args
+    if not isinstance(plain(body.type_of(arg)), types.BaseTuple):
+        raise body.unknown(f"tuple of {body.type_of(arg)}")
+    body.compute(body.register(target.name), lambda items: items, (body.register(arg.name),))
+
+
+_CALLS: dict[Any, Handler] = {
+    range: _range,
+    enumerate: begin_enumerate,
+    zip: begin_zip,
+    divmod: _divmod,
+    len: _length,
+    slice: _slice_call,
+    np.ndindex: begin_indices,
+    np.ndenumerate: begin_enumerated_elements,
+    np.nditer: begin_views,
+    iter: begin_iterator,
+    next: take_next,
+    tuple: _tuple,
+    np.ravel: _refuse_copy,
+    np.copy: _refuse_copy,
+    np.sum: lambda b, t, e, s: sum_elements(b, t, e.args[0], s),
+}

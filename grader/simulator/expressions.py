@@ -14,7 +14,7 @@ import numpy as np
 from grader.simulator import access
 from grader.simulator.attributes import translate_attribute
 from grader.simulator.body import Body
-from grader.simulator.frontend import types
+from grader.simulator.frontend import KernelError, has_builtin_target, types
 from grader.simulator.loops import begin_loop, next_item
 from grader.simulator.machine import Machine
 from grader.simulator.numba_types import convert, dtype_of, is_scalar, plain
@@ -130,8 +130,20 @@ def _subscript(body: Body, target: Any, value: Any, index: Any) -> None:
     if is_record(value_type):
         get_field(body, target, value, field_name(body, value_type, None, index))
         return
+    if isinstance(value_type, types.NumpyFlatType):
+        position = body.cast_register(body.register(index.name), body.type_of(index), types.int64)
+        body.add(
+            lambda m, r: r.__setitem__(register, access.load_flat(m, r[source], r[position], place)),
+            (source, position),
+            (register,),
+        )
+        return
     if not isinstance(value_type, types.Array):
         raise body.unknown(f"a subscript of {value_type}")
+    if isinstance(plain(body.type_of(index)), types.NoneType) and not has_builtin_target():
+        raise KernelError(
+            "Numba cannot compile a[None] for a GPU; with another index, as in a[None, :], it can.", body.line
+        )
     indices = body.index_registers(index)
     positions = tuple(r for r, _ in indices)
     if len(indices) == value_type.ndim and all(isinstance(t, types.Integer) for _, t in indices):
@@ -139,7 +151,7 @@ def _subscript(body: Body, target: Any, value: Any, index: Any) -> None:
 
         def step(m: Machine, r: Registers) -> None:
             r[register] = get(m, r[source], tuple([r[p] for p in positions]), place)
-    elif all(isinstance(t, types.Integer | types.SliceType | types.EllipsisType) for _, t in indices):
+    elif all(isinstance(t, types.Integer | types.SliceType | types.EllipsisType | types.NoneType) for _, t in indices):
 
         def step(m: Machine, r: Registers) -> None:
             r[register] = access.view(m, r[source], tuple([r[p] for p in positions]), place)

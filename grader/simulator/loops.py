@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from grader.errors import NotSimulated
 from grader.records import Place
 from grader.simulator import access
 from grader.simulator.body import Body
@@ -155,6 +156,26 @@ def next_item(body: Body, target: Any, expr: Any) -> None:
     if not isinstance(loop, Loop):
         raise body.unknown("this loop")
     body.add(lambda m, r: r.__setitem__(register, loop.next(m, r)), loop.registers, (register,))
+
+
+def begin_iterator(body: Body, target: Any, expr: Any, signature: Any) -> None:
+    """``target = iter(value)`` as a call."""
+    body.static[target.name] = loop_over(body, expr.args[0], body.type_of(target).yield_type)
+
+
+def take_next(body: Body, target: Any, expr: Any, signature: Any) -> None:
+    """``target = next(iterator)`` as a call."""
+    register, loop, place = body.register(target.name), body.static.get(expr.args[0].name), body.place()
+    if not isinstance(loop, Loop):
+        raise body.unknown("next of this")
+
+    def step(m: Machine, r: Registers) -> None:
+        item, there = loop.next(m, r)
+        if not np.all(there):
+            raise NotSimulated(f"the simulator does not know next() of an iterator that is through (line {place.line})")
+        r[register] = item
+
+    body.add(step, loop.registers, (register,))
 
 
 def begin_enumerate(body: Body, target: Any, expr: Any, signature: Any) -> None:

@@ -12,10 +12,20 @@ from collections.abc import Callable
 from typing import Any
 
 from grader.simulator import access, collective_calls, device_calls  # noqa: F401  (they register their calls)
+from grader.simulator.array_methods import Method
 from grader.simulator.body import Body, Routine, Unit
 from grader.simulator.calls import translate_call
 from grader.simulator.expressions import EXPRESSIONS
-from grader.simulator.frontend import Frontend, KernelError, TypedFunction, callee_key, python_function, types
+from grader.simulator.frontend import (
+    Frontend,
+    KernelError,
+    TypedFunction,
+    callee_key,
+    is_numbas_own,
+    overload_function,
+    python_function,
+    types,
+)
 from grader.simulator.loops import Loop
 from grader.simulator.machine import Machine
 from grader.simulator.numba_types import plain
@@ -162,8 +172,17 @@ class Inlined(Body):
         if any(not isinstance(t, types.Integer | types.SliceType | types.EllipsisType) for _, t in indices):
             raise self.unknown("assigning to this")
         array_type, value_type = plain(self.type_of(target)), plain(self.type_of(value))
+        if isinstance(value_type, types.Buffer):
+            raise KernelError(
+                "Numba cannot compile the assignment of an array to a slice for a GPU: copy element by element.",
+                self.line,
+            )
         array, source, place = self.register(target.name), self.register(value.name), self.place()
-        if not isinstance(value_type, types.Array):
+        if isinstance(value_type, types.BaseTuple):
+            source = self.cast_register(
+                source, value_type, types.UniTuple(array_type.dtype, len(value_type)) if len(value_type) else value_type
+            )
+        elif not isinstance(value_type, types.Array):
             source = self.cast_register(source, value_type, array_type.dtype)
         positions = tuple(register for register, _ in indices)
 
@@ -218,16 +237,32 @@ class Inlined(Body):
         function = python_function(function_type)
         if function is not None:
             self.inline_call(target, expr, function)
-        else:
-            translate_call(self, target, expr, callee_key(function_type))
+        elif not translate_call(self, target, expr, callee_key(function_type)):
+            self.overloaded_call(target, expr, function_type)
 
-    def inline_call(self, target: Any, expr: Any, function: Callable[..., Any]) -> None:
-        """A device function's body in place of its call."""
+    def overloaded_call(self, target: Any, expr: Any, function_type: Any) -> None:
+        """A function that Numba itself implements in Python: its body in place of its call."""
+        key = callee_key(function_type)
+        function = overload_function(function_type, self.typed.calltypes[expr])
+        if function is None:
+            raise self.unknown(f"the function {getattr(key, '__name__', key)}")
+        method = self.static.get(expr.func.name)
+        try:
+            self.inline_call(target, expr, function, (method.value,) if isinstance(method, Method) else ())
+        except KernelError as error:
+            # Numba compiles such a body only where it is lowered, and so refuses it only there.
+            raise KernelError(str(error), self.line) from None
+
+    def inline_call(self, target: Any, expr: Any, function: Callable[..., Any], receiver: tuple[Any, ...] = ()) -> None:
+        """A device function's body in place of its call; a method's ``receiver`` is its first argument."""
         signature = self.typed.calltypes[expr]
-        typed = self.unit.frontend.type(function, tuple(signature.args))
+        if receiver:
+            signature = signature.replace(args=(signature.recvr, *signature.args))
+        given_args = (*receiver, *expr.args)
+        typed = self.unit.frontend.type(function, tuple(signature.args), device=True)
         code = function.__code__
         names = list(code.co_varnames[: code.co_argcount])
-        given = dict(zip(names, expr.args, strict=False)) | dict(expr.kws)
+        given = dict(zip(names, given_args, strict=False)) | dict(expr.kws)
         arguments = []
         for name, wanted in zip(names, signature.args, strict=False):
             if name in given:
@@ -245,7 +280,7 @@ class Inlined(Body):
             arguments.append(register)
         if code.co_flags & inspect.CO_VARARGS:
             rest = self.unit.new_register()
-            more = tuple(self.register(arg.name) for arg in expr.args[len(names) :])
+            more = tuple(self.register(arg.name) for arg in given_args[len(names) :])
             self.compute(rest, lambda *values: values, more)
             arguments.append(rest)
         after = self.unit.new_block(self.place())
@@ -258,6 +293,8 @@ class Inlined(Body):
             call_site.end = Call(routine.entry, after, tuple(arguments), routine.parameters, result, self.place())
             return
         body = Inlined(self.unit, typed, arguments, result, after, self.callers)
+        if is_numbas_own(typed.filename):
+            body.called_at = self.place()
         entry = body.emit()
         call_site.end = Jump(entry)
         self.block = self.unit.program.blocks[after]
