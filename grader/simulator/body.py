@@ -250,7 +250,9 @@ class Body:
         if isinstance(numba_type, types.BaseTuple):
             return tuple(self.constant_value(item, plain(t)) for item, t in zip(value, numba_type, strict=True))
         if isinstance(numba_type, types.Array):
-            self.unit.program.constants.append(np.ascontiguousarray(value))
+            # Baked in: a copy, unless it is on the device, of which a kernel keeps the address.
+            on_device = hasattr(value, "__cuda_array_interface__")
+            self.unit.program.constants.append(value if on_device else np.array(value, order="C"))
             return ConstantArray(len(self.unit.program.constants) - 1)
         if is_scalar(numba_type):
             return convert(value.value if isinstance(value, enum.Enum) else value, dtype_of(numba_type))

@@ -210,11 +210,16 @@ class Simulator:
             wave_blocks = blocks
         spaces: dict[str, Space] = {"global": self.memory}
         spaces["const"] = constant_memory = GlobalSpace(0)
-        constants = [_constant(constant_memory, array) for array in program.constants]
+        constants = [
+            self.memory.on_device(array)
+            if hasattr(array, "__cuda_array_interface__")
+            else _constant(constant_memory, array)
+            for array in program.constants
+        ]
         spaces["shared"] = Space("shared", wave_blocks * shared_segment, shared_segment)
         spaces["local"] = Space("local", wave_blocks * threads * local_segment, local_segment)
         machine = Machine(program, spaces, constants, findings, self.deadline, dynamic, self.memory, blocks * threads)
-        machine.watch = Watch(machine, threads, blocks, _watched(values))
+        machine.watch = Watch(machine, threads, blocks, _watched([*values, *constants]))
         with np.errstate(all="ignore"):
             for first in range(0, blocks, wave_blocks):
                 if first:

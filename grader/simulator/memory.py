@@ -79,6 +79,10 @@ class GlobalSpace(Space):
         # Where buffers start that were allocated without contents.
         self.garbage: set[int] = set()
 
+    def on_device(self, array: Any) -> ArrayRef:
+        """An array of a script that is in this memory. A judged kernel has none: the recorder refuses to capture it."""
+        raise NotSimulated("the simulator does not know a device array that a kernel captures")
+
     def allocate(self, nbytes: int, *, garbage: bool = False) -> int:
         """Address of ``nbytes`` new bytes, aligned to a segment. ``garbage``: they have no contents yet."""
         address = self._used

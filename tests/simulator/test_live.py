@@ -569,8 +569,8 @@ def test_a_launch_that_does_not_end_is_the_drivers_time_out():
 
     @cuda.jit
     def spin(values):
-        while values[0] == 0:
-            pass
+        while values[0] >= 0:
+            values[0] += 1
 
     with simulator.trace() as launches, pytest.raises(CudaAPIError, match="did not end") as raised:
         spin[1, 1](cuda.to_device(np.zeros(1)))

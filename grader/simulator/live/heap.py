@@ -10,10 +10,12 @@ import bisect
 import contextlib
 import mmap
 import sys
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from grader.simulator.memory import GARBAGE, GlobalSpace, round_up
+from grader.simulator.memory import GARBAGE, ArrayRef, GlobalSpace, round_up
 
 # Reserve address space without asking for memory; Python's mmap module has no name for it (Linux, mman.h).
 _NORESERVE = 0x4000 if sys.platform == "linux" else 0
@@ -97,6 +99,18 @@ class Heap(GlobalSpace):
         start = self._starts[number]
         size = self._sizes[start]
         return (start, size) if place < start + max(size, 1) else None
+
+    def on_device(self, array: Any) -> ArrayRef:
+        """An array with the CUDA array interface, as kernels see it. Raises KeyError where it is not in this memory."""
+        interface = array.__cuda_array_interface__
+        dtype, shape = array.dtype, tuple(map(int, interface["shape"]))
+        address = interface["data"][0] - self.base
+        found = self.allocation(address)
+        if found is None:
+            raise KeyError(f"an array at {address} is not on the simulated GPU")
+        self.look_for_garbage(found[0])
+        reference = ArrayRef.contiguous("global", "a captured array", dtype, address, shape)
+        return replace(reference, strides=tuple(map(int, interface["strides"] or reference.strides)), root=found[0])
 
     def note_written(self, place: int, nbytes: int) -> None:
         """So many bytes from ``place`` on have been written by the host."""

@@ -6,6 +6,7 @@ Numba's dispatcher keeps it as it keeps its own ``_Kernel``: the attributes are 
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -72,6 +73,9 @@ class SimulatedKernel:
             raise numbas_own(error) from None
         self.captured = captured_by(py_func)
         self._program: Program | None = None
+        # At once, as Numba does: what is captured is captured now. What cannot be translated is told at the launch.
+        with contextlib.suppress(NotSimulated, KernelError):
+            self._program = session.simulator.compile(self.typed)
         self._codelibrary = SimpleNamespace(get_cufunc=self._function)
 
     @property

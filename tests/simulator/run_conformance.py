@@ -1,0 +1,122 @@
+"""Runs tests of the installed Numba on the live simulator, in a process of its own.
+
+``python run_conformance.py MODULE…`` prints one JSON line per test: its id, "passed", "failed", "error" or "skipped",
+and the last line of why. Numba's own warnings and prints go to standard error.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import sys
+import traceback
+import unittest
+import warnings
+from types import FunctionType, ModuleType, TracebackType
+from typing import Any
+
+ExcInfo = tuple[type[BaseException], BaseException, TracebackType] | tuple[None, None, None]
+
+
+class Recorder(unittest.TestResult):
+    """Writes what became of each test as soon as it is known: the next one may end the process."""
+
+    def __init__(self, out: Any) -> None:
+        super().__init__()
+        self._out = out
+
+    def _tell(self, test: unittest.TestCase, state: str, why: str = "") -> None:
+        print(json.dumps([test.id(), state, why]), file=self._out, flush=True)
+
+    def startTest(self, test: unittest.TestCase) -> None:
+        super().startTest(test)
+        self._tell(test, "begun")
+
+    def addSuccess(self, test: unittest.TestCase) -> None:
+        self._tell(test, "passed")
+
+    def addSkip(self, test: unittest.TestCase, reason: str) -> None:
+        self._tell(test, "skipped", reason)
+
+    def addExpectedFailure(self, test: unittest.TestCase, err: ExcInfo) -> None:
+        self._tell(test, "passed")
+
+    def addUnexpectedSuccess(self, test: unittest.TestCase) -> None:
+        self._tell(test, "failed", "passes where Numba expects a failure")
+
+    def addFailure(self, test: unittest.TestCase, err: ExcInfo) -> None:
+        self._tell(test, "failed", _why(err))
+
+    def addError(self, test: unittest.TestCase, err: ExcInfo) -> None:
+        self._tell(test, "error", _why(err))
+
+    def addSubTest(self, test: unittest.TestCase, subtest: unittest.TestCase, err: ExcInfo | None) -> None:
+        if err is not None:
+            self._tell(test, "failed", _why(err))
+
+
+def _why(err: ExcInfo) -> str:
+    if os.environ.get("SHOW"):
+        traceback.print_exception(*err)  # type: ignore[arg-type]
+    lines = "".join(traceback.format_exception_only(err[0], err[1])).strip().splitlines()
+    return " | ".join(lines[:2])[:300]
+
+
+class _NotInstalled:
+    """Numba's tests import filecheck, which looks at machine code, also where they do not use it."""
+
+    def __init__(self, *_: object, **__: object) -> None:
+        raise unittest.SkipTest("compares machine code")
+
+
+def _without_filecheck() -> None:
+    for name, members in (
+        ("matcher", ("Matcher",)),
+        ("options", ("Options",)),
+        ("parser", ("Parser", "pattern_for_opts")),
+        ("finput", ("FInput",)),
+    ):
+        module = ModuleType(f"filecheck.{name}")
+        module.__dict__.update(dict.fromkeys(members, _NotInstalled))
+        sys.modules[module.__name__] = module
+    sys.modules["filecheck"] = ModuleType("filecheck")
+
+
+def main(modules: list[str]) -> None:
+    """Run the tests of modules, or single tests by id."""
+    out = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    warnings.simplefilter("ignore")
+    if importlib.util.find_spec("filecheck") is None:
+        _without_filecheck()
+    from grader import simulator
+
+    simulator.install(launch_seconds=20)
+    import numba.cuda.testing
+
+    # A library for grid synchronisation in machine code, which nobody makes here.
+    numba.cuda.testing.cudadevrt_missing = lambda: False
+    for module in modules:
+        tests(module).run(Recorder(out))
+
+
+class FunctionTest(unittest.FunctionTestCase):
+    """A test that is a function, as pytest has them, under the name that pytest would give it."""
+
+    def id(self) -> str:
+        return f"{self._testFunc.__module__}.{self._testFunc.__name__}"  # type: ignore[attr-defined]
+
+
+def tests(name: str) -> unittest.TestSuite:
+    """A module's tests, or the one that is named: methods of unittest's classes, and plain functions."""
+    suite = unittest.defaultTestLoader.loadTestsFromName(name)
+    module = sys.modules.get(name)
+    for function in vars(module).values() if module is not None else ():
+        if isinstance(function, FunctionType) and function.__name__.startswith("test_"):
+            suite.addTest(FunctionTest(function))
+    return suite
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
