@@ -616,6 +616,23 @@ def test_a_changed_closure_variable_of_a_device_function_is_a_warning(launches):
     assert kinds(launches[1], Severity.WARNING) == ["captured-global-changed"]
 
 
+def test_a_captured_array_keeps_its_contents_and_a_captured_device_array_its_address(launches):
+    table, on_device = np.arange(4.0), cuda.to_device(np.arange(4.0))
+
+    @cuda.jit
+    def kernel(out):
+        i = cuda.grid(1)
+        out[i] = table[i] + 10 * on_device[i]
+
+    out = cuda.device_array(4)
+    kernel[1, 4](out)
+    table[:] = 9
+    on_device[:] = 1
+    kernel[1, 4](out)
+    np.testing.assert_array_equal(out.copy_to_host(), np.arange(4) + 10)
+    assert kinds(launches[1], Severity.WARNING) == ["captured-global-changed"]
+
+
 # ---------------------------------------------------------------------- in and out
 
 
