@@ -702,7 +702,7 @@ def test_kernels_from_exec_and_other_modules_have_their_place(launches, tmp_path
 
     kernel[1, 1](cuda.to_device(np.zeros(4)))
     (finding,) = [f for f in launches[0].findings if f.severity is Severity.ERROR]
-    assert str(finding.place) == "helpers_of_a_script.py:6  return values[100]"
+    assert str(finding.place).startswith("helpers_of_a_script.py:6  return values[100]")
     scope = {"cuda": cuda}
     exec("@cuda.jit\ndef made(values):\n    values[9] = 1\n", scope)
     scope["made"][1, 1](cuda.to_device(np.zeros(4)))
