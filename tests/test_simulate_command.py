@@ -161,7 +161,7 @@ def test_a_refused_launch_is_told_and_raised(tmp_path: Path) -> None:
 
 
 def test_a_kernel_that_never_ends_stops_at_the_limit_with_its_line(tmp_path: Path) -> None:
-    endless = RIGHT.replace("values[i] *= 2", "while values[i] >= 0:\n            values[i] = 1")
+    endless = RIGHT.replace("values[i] *= 2", "while values[i] >= 0:\n            values[i] += 1")
     done = simulate(tmp_path, endless, before=("--limit", "1"))
     assert done.returncode == 1
     assert "did not end within 1 s; it was at script.py:" in " ".join(done.stdout.split())
