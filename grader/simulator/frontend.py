@@ -37,6 +37,14 @@ with contextlib.suppress(ImportError):
     _ERRORS = (core_errors.NumbaError, cuda_errors.NumbaError)
 
 
+def lowering_error(message: str) -> BaseException:
+    """What Numba raises for what it can type and not compile."""
+    error: BaseException = (cuda_errors if "numba_cuda" in (cuda.__file__ or "") else core_errors).LoweringError(
+        message
+    )
+    return error
+
+
 def numba_errors() -> tuple[type[BaseException], ...]:
     """The base classes of Numba's errors: numba-cuda's are no subclasses of Numba's own."""
     return _ERRORS

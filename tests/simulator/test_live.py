@@ -633,6 +633,17 @@ def test_a_captured_array_keeps_its_contents_and_a_captured_device_array_its_add
     assert kinds(launches[1], Severity.WARNING) == ["captured-global-changed"]
 
 
+def test_an_array_of_another_dtype_than_declared_is_read_by_its_bytes_with_a_warning(launches):
+    @cuda.jit("void(int32[:])")
+    def negate(values):
+        values[cuda.grid(1)] = -values[cuda.grid(1)]
+
+    values = np.arange(4, dtype=np.uint32)
+    negate[1, 4](values)
+    np.testing.assert_array_equal(values.view(np.int32), [0, -1, -2, -3])
+    assert "declared-dtype" in kinds(launches[0], Severity.WARNING)
+
+
 # ---------------------------------------------------------------------- in and out
 
 

@@ -17,18 +17,24 @@ from numba.cuda.cudadrv import devicearray
 from grader.simulator.frontend import types
 from grader.simulator.live.driver import DriverApi, number
 from grader.simulator.memory import ArrayRef
+from grader.simulator.numba_types import dtype_of, is_scalar
 
 
 class WrongArgument(TypeError):
-    """An array is not what a kernel was declared for. Numba does not look, and a GPU misreads its bytes."""
+    """An array is not what a kernel was declared for. Numba does not look, and a GPU misreads its memory."""
 
 
 class Arguments:
-    """The arguments of one launch. ``on_host`` are the names of those that were copied from the host."""
+    """The arguments of one launch.
+
+    ``on_host`` are the names of those that were copied from the host, ``misread`` says of which the bytes are read as
+    another dtype than theirs.
+    """
 
     def __init__(self, api: DriverApi) -> None:
         self._api = api
         self.on_host: list[str] = []
+        self.misread: list[str] = []
         self._after: list[Callable[[], Any]] = []
         self._alive: list[Any] = []
 
@@ -48,15 +54,34 @@ class Arguments:
         if not getattr(value, "__cuda_memory__", False):
             device = cuda.as_cuda_array(value) if cuda.is_cuda_array(value) else self._copied(hint, name)
         self._alive.append(device)
-        _check(numba_type, device, name)
+        dtype = self._dtype(numba_type, device, name)
         shape, strides = tuple(map(int, device.shape)), tuple(map(int, device.strides))
         if device.size == 0:
-            return ArrayRef("global", name, device.dtype, 0, shape, strides)
+            return ArrayRef("global", name, dtype, 0, shape, strides)
         address = self._api.place(number(device.device_ctypes_pointer))
         found = self._api.heap.allocation(address)
         root = found[0] if found is not None else -1
         self._api.heap.look_for_garbage(root)
-        return ArrayRef("global", name, device.dtype, address, shape, strides, root)
+        return ArrayRef("global", name, dtype, address, shape, strides, root)
+
+    def _dtype(self, declared: Any, device: Any, name: str) -> np.dtype[Any]:
+        """The dtype that the kernel sees: the declared one. Raises WrongArgument where memory would be misread."""
+        dtype: np.dtype[Any] = device.dtype
+        if not isinstance(declared, types.Array) or not device.size:
+            return dtype
+        found = device._numba_type_
+        if (declared.dtype, declared.ndim) == (found.dtype, found.ndim) and declared.layout in ("A", found.layout):
+            return dtype
+        same_size = is_scalar(declared.dtype) and dtype_of(declared.dtype).itemsize == dtype.itemsize
+        if same_size and declared.ndim == found.ndim and declared.layout in ("A", found.layout):
+            self.misread.append(
+                f"{name} is {found}, but the kernel was declared for {declared} and reads its bytes so."
+            )
+            return dtype_of(declared.dtype)
+        raise WrongArgument(
+            f"{name} is {found}, but the kernel was declared for {declared}: a GPU would misread its memory. "
+            "Convert the array, or leave the signature out and let Numba infer the types."
+        )
 
     def _copied(self, hint: Any, name: str) -> Any:
         """A device array in place of an array of the host."""
@@ -73,16 +98,3 @@ class Arguments:
         """The launch is over: copy back what came from the host."""
         for copy_back in self._after:
             copy_back()
-
-
-def _check(declared: Any, device: Any, name: str) -> None:
-    """Raise WrongArgument where a declared type and an array differ: a declared kernel takes what it is given."""
-    if not isinstance(declared, types.Array) or not device.size:
-        return
-    found = device._numba_type_
-    same = (declared.dtype, declared.ndim) == (found.dtype, found.ndim)
-    if not same or declared.layout not in ("A", found.layout):
-        raise WrongArgument(
-            f"{name} is {found}, but the kernel was declared for {declared}: a GPU would misread its bytes. "
-            "Convert the array, or leave the signature out and let Numba infer the types."
-        )

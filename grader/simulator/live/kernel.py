@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numba.cuda.compiler as numba_compiler
 
 from grader.errors import NotSimulated
-from grader.simulator.frontend import KernelError, types
+from grader.simulator.frontend import KernelError, lowering_error, types
 from grader.simulator.live.captured import captured_by
 from grader.simulator.program import Program
 
@@ -147,9 +147,4 @@ def numbas_own(error: KernelError) -> BaseException:
     """The exception that a script gets for a kernel that Numba rejects: Numba's, with Numba's text."""
     if error.cause is not None:
         return error.cause.with_traceback(None)
-    rejected: BaseException = _errors().LoweringError(str(error))
-    return rejected
-
-
-def _errors() -> Any:
-    return getattr(numba_compiler, "errors", None) or numba_compiler.compiler.errors
+    return lowering_error(str(error))

@@ -133,6 +133,9 @@ class Session:
                 f"The host's {names} went to the GPU and back for this launch.",
                 "Copy once with cuda.to_device, launch as often as you like, then copy_to_host what you need.",
             )
+        for what in arguments.misread:
+            advice = "Convert the array, or leave the signature out and let Numba infer the types."
+            findings.add("declared-dtype", Severity.WARNING, trace.place, what, advice, array=what)
         for captured in kernel.captured:
             if captured.has_changed():
                 findings.add(
