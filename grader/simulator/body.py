@@ -22,6 +22,7 @@ from grader.simulator.machine import Machine
 from grader.simulator.numba_types import caster, convert, dtype_of, is_scalar, plain
 from grader.simulator.operations import ARITHMETIC, COMPARISONS, INPLACE, TUPLE_OPERATIONS, UNARY
 from grader.simulator.program import Block, Program, Registers
+from grader.simulator.rejections import whole_arrays
 from grader.simulator.sources import Sources
 
 MAX_BLOCKS = 4000
@@ -311,10 +312,7 @@ class Body:
             return
         if any(isinstance(t, types.Array) for t in kinds):
             name = getattr(function, "__name__", function)
-            raise KernelError(
-                f"A kernel works on single elements, as in out[i] = a[i] + b[i]; {name} of whole arrays is for NumPy.",
-                self.line,
-            )
+            raise KernelError(whole_arrays(name), self.line)
         if any(not is_scalar(t) for t in signature.args) or not is_scalar(signature.return_type):
             raise self.unknown(f"{getattr(function, '__name__', function)} of {', '.join(map(str, signature.args))}")
         wanted = list(signature.args)

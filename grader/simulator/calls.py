@@ -16,6 +16,7 @@ from grader.simulator.numba_types import convert, dtype_of, is_scalar, plain
 from grader.simulator.operations import ARITHMETIC, COMPARISONS, INPLACE, MATH, UNARY
 from grader.simulator.ranges import make_iterator
 from grader.simulator.registry import DEVICE_CALLS, Handler
+from grader.simulator.rejections import NO_TEXT
 
 # They pick, or move bits.
 NO_FLOPS = {abs, max, min, np.abs, np.fabs, np.maximum, np.minimum, np.fmax, np.fmin, np.copysign, np.negative, np.sign}
@@ -36,7 +37,7 @@ def translate_call(body: Body, target: Any, expr: Any, key: Any) -> bool:
     if str(key) in {"<intrinsic mark_try_block>", "<intrinsic exception_check>", "<intrinsic end_try_block>"}:
         raise KernelError("A kernel cannot use try and except.", body.line)
     if key is str or "unicode" in str(signature.return_type):
-        raise KernelError("A kernel cannot make text: print takes numbers and fixed words.", body.line)
+        raise KernelError(NO_TEXT, body.line)
     if isinstance(key, np.ufunc) and not lowers_ufunc(key):
         better = f"use math.{key.__name__}" if hasattr(math, key.__name__) else "use Python's operators and math"
         raise KernelError(f"Numba knows np.{key.__name__} but cannot compile it for a GPU: {better}.", body.line)

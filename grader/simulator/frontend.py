@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numba.cuda.compiler as numba_compiler
@@ -273,11 +272,6 @@ def overload_function(callee: Any, signature: Any) -> Callable[..., Any] | None:
 
 def _is_overload(template: Any) -> bool:
     return hasattr(template, "_overload_func")
-
-
-def is_numbas_own(filename: str) -> bool:
-    """Whether code is part of Numba."""
-    return any(part in ("numba", "numba_cuda") for part in Path(filename).parts)
 
 
 def lowers_ufunc(ufunc: np.ufunc) -> bool:

@@ -7,6 +7,7 @@ In: an exception of Numba's front end, which can be pages long. Out: one or two 
 from __future__ import annotations
 
 import importlib.util
+import operator as operators
 import re
 from pathlib import Path
 from typing import Any
@@ -28,10 +29,18 @@ _NOISE = re.compile(
     r"|Match failure|Rejected as|File |During|Enable|This is not usually|To see Python|numba|For more information)"
 )
 
+NO_TEXT = "A kernel cannot make text: print takes numbers and fixed words."
+_OPERATORS = frozenset(name for name in dir(operators) if name not in ("getitem", "setitem", "contains"))
+
 
 def is_numbas(filename: str) -> bool:
     """Whether a file is part of Numba, numba-cuda or llvmlite."""
     return any(Path(filename).resolve().is_relative_to(package) for package in _PACKAGES)
+
+
+def whole_arrays(name: str) -> str:
+    """What to say of an operator, by its name, that meets whole arrays."""
+    return f"A kernel works on single elements, as in out[i] = a[i] + b[i]; {name} of whole arrays is for NumPy."
 
 
 def explain(error: BaseException) -> tuple[str, int, str]:
@@ -54,6 +63,11 @@ def explain(error: BaseException) -> tuple[str, int, str]:
     signature = _SIGNATURE.search(text)
     if first.startswith("No implementation of function") and signature:
         memory = re.search(r"<function (shared|local)\.array", first)
+        operator = re.search(r"<built-in function (\w+)>", first)
+        if operator and operator.group(1) in _OPERATORS and "array(" in signature.group(1):
+            return whole_arrays(operator.group(1)), line, file
+        if signature.group(1).startswith("str("):
+            return NO_TEXT, line, file
         first = f"Numba has no {signature.group(1)} for kernels."
         if memory:
             first = (

@@ -21,7 +21,6 @@ from grader.simulator.frontend import (
     KernelError,
     TypedFunction,
     callee_key,
-    is_numbas_own,
     overload_function,
     python_function,
     types,
@@ -31,6 +30,7 @@ from grader.simulator.machine import Machine
 from grader.simulator.numba_types import plain
 from grader.simulator.positions import position_of
 from grader.simulator.program import Branch, Call, Exit, Jump, Program, Registers, Return
+from grader.simulator.rejections import is_numbas
 from grader.simulator.sources import Sources
 from grader.simulator.structs import copy_record, field_name, is_record, set_field
 
@@ -203,7 +203,9 @@ class Inlined(Body):
             self.assign_constant(target, value.value, target_type)
             return
         register = self.register(target.name)
-        if kind == "Arg":
+        if kind == "Arg" and isinstance(self.typed.arg_types[value.index], types.Omitted):
+            self.assign_constant(target, self.typed.arg_types[value.index].value, target_type)
+        elif kind == "Arg":
             source = self.cast_register(self.arguments[value.index], self.typed.arg_types[value.index], target_type)
             self.compute(register, lambda item: item, (source,))
         elif kind == "Var":
@@ -268,16 +270,7 @@ class Inlined(Body):
             if name in given:
                 arguments.append(self.cast_register(self.register(given[name].name), self.type_of(given[name]), wanted))
                 continue
-            register = self.unit.new_register()
-            position = len(names) - len(function.__defaults__ or ())
-            default = (function.__defaults__ or ())[names.index(name) - position]
-            value = (
-                self.constant_value(default, plain(getattr(wanted, "value_type", None) or types.int64))
-                if (isinstance(default, bool | int | float))
-                else default
-            )
-            self.hold(register, value)
-            arguments.append(register)
+            arguments.append(self.unit.new_register())  # a default: its value is in its type
         if code.co_flags & inspect.CO_VARARGS:
             rest = self.unit.new_register()
             more = tuple(self.register(arg.name) for arg in given_args[len(names) :])
@@ -293,7 +286,7 @@ class Inlined(Body):
             call_site.end = Call(routine.entry, after, tuple(arguments), routine.parameters, result, self.place())
             return
         body = Inlined(self.unit, typed, arguments, result, after, self.callers)
-        if is_numbas_own(typed.filename):
+        if is_numbas(typed.filename):
             body.called_at = self.place()
         entry = body.emit()
         call_site.end = Jump(entry)
