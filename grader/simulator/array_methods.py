@@ -15,8 +15,9 @@ from grader.simulator.body import Body
 from grader.simulator.frontend import KernelError, types
 from grader.simulator.machine import Machine
 from grader.simulator.memory import ArrayRef, is_wide, take
-from grader.simulator.numba_types import convert, dtype_of, plain
+from grader.simulator.numba_types import convert, dtype_of, is_scalar, plain
 from grader.simulator.program import Registers
+from grader.simulator.scalar_calls import translate_number_method
 
 # These have types, but the CUDA target cannot compile them.
 _COPIES = ("astype", "copy", "flatten", "ravel")
@@ -33,15 +34,15 @@ class Method:
 def translate_method(body: Body, target: Any, expr: Any, signature: Any) -> bool:
     """``target = value.method(*args)``; False where the callee is no method that we know."""
     method = body.static.get(expr.func.name)
-    if (
-        isinstance(method, Method)
-        and method.name in _COPIES
-        and isinstance(plain(body.type_of(method.value)), types.Array)
-    ):
+    if not isinstance(method, Method):
+        return False
+    if is_scalar(body.type_of(method.value)):
+        return translate_number_method(body, target, method.value, method.name, signature)
+    if method.name in _COPIES and isinstance(plain(body.type_of(method.value)), types.Array):
         raise KernelError(
             f"Numba cannot compile {method.name}() of arrays for a GPU: it would need memory for a copy.", body.line
         )
-    if not isinstance(method, Method) or method.name not in _METHODS:
+    if method.name not in _METHODS:
         return False
     _METHODS[method.name](body, target, method.value, expr, signature)
     return True

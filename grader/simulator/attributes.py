@@ -20,6 +20,7 @@ from grader.simulator.memory import ArrayRef
 from grader.simulator.numba_types import convert, dtype_of, is_scalar, plain
 from grader.simulator.program import Registers
 from grader.simulator.structs import get_field, get_field_of_array, is_record
+from grader.simulator.vector_calls import get_component, is_vector
 
 _COORDINATES = {"threadIdx": ("tx", "ty", "tz"), "blockIdx": ("bx", "by", "bz")}
 _EXTENTS = {"blockDim": "block", "gridDim": "grid"}
@@ -79,6 +80,9 @@ def translate_attribute(body: Body, target: Any, expr: Any) -> None:
         if is_record(value_type.dtype) and expr.attr in value_type.dtype.fields:
             get_field_of_array(body, target, expr.value, expr.attr)
             return
+    if is_vector(value_type) and expr.attr in value_type.attr_names:
+        get_component(body, target, expr.value, expr.attr)
+        return
     if is_record(value_type):
         get_field(body, target, expr.value, expr.attr)
         return

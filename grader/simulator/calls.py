@@ -15,8 +15,9 @@ from grader.simulator.loops import begin_enumerate, begin_iterator, begin_zip, t
 from grader.simulator.numba_types import convert, dtype_of, is_scalar, plain
 from grader.simulator.operations import ARITHMETIC, COMPARISONS, INPLACE, MATH, UNARY
 from grader.simulator.ranges import make_iterator
-from grader.simulator.registry import DEVICE_CALLS, Handler
+from grader.simulator.registry import DEVICE_CALLS, Handler, declared_as
 from grader.simulator.rejections import NO_TEXT
+from grader.simulator.scalar_calls import make_complex, round_number
 
 # They pick, or move bits.
 NO_FLOPS = {abs, max, min, np.abs, np.fabs, np.maximum, np.minimum, np.fmax, np.fmin, np.copysign, np.negative, np.sign}
@@ -42,7 +43,7 @@ def translate_call(body: Body, target: Any, expr: Any, key: Any) -> bool:
         better = f"use math.{key.__name__}" if hasattr(math, key.__name__) else "use Python's operators and math"
         raise KernelError(f"Numba knows np.{key.__name__} but cannot compile it for a GPU: {better}.", body.line)
     try:
-        handler = DEVICE_CALLS.get(key) or _CALLS.get(key)
+        handler = DEVICE_CALLS.get(declared_as(key)) or _CALLS.get(key)
     except TypeError:  # an unhashable key is none of ours
         handler = None
     if handler is not None:
@@ -81,10 +82,8 @@ def _in(key: Any, table: dict[Any, Any]) -> bool:
 
 
 def _conversion(body: Body, target: Any, expr: Any, signature: Any) -> None:
-    if len(expr.args) == 2 and not expr.kws:
-        real, imag = (body.cast_register(body.register(a.name), body.type_of(a), types.float64) for a in expr.args)
-        dtype = dtype_of(signature.return_type)
-        body.compute(body.register(target.name), lambda a, b: convert(a + 1j * b, dtype), (real, imag))
+    if len(expr.args) == 2 and not expr.kws and isinstance(signature.return_type, types.Complex):
+        make_complex(body, target, expr, signature)
         return
     if len(expr.args) != 1 or expr.kws:
         raise body.unknown("this conversion")
@@ -152,15 +151,28 @@ def _slice(parts: tuple[Any, ...]) -> tuple[Any, ...]:
     return ("slice", *parts, *([None] * (3 - len(parts))))
 
 
+def _without_bools(function: Any, result: np.dtype[Any]) -> Any:
+    """NumPy's arithmetic refuses booleans, where Numba takes them as numbers of the result's dtype."""
+    if result == np.bool_:
+        return function
+
+    def operation(*values: Any) -> Any:
+        return function(*(convert(v, result) if np.asarray(v).dtype == np.bool_ else v for v in values))
+
+    return operation
+
+
 def _math(body: Body, target: Any, expr: Any, key: Any, signature: Any) -> None:
+    if key is round and round_number(body, target, expr, signature):
+        return
     operation = MATH[key]
+    if isinstance(key, np.ufunc):
+        operation = _without_bools(operation, dtype_of(signature.return_type))
     result = dtype_of(signature.return_type)
     registers = tuple(
         body.cast_register(body.register(arg.name), body.type_of(arg), wanted)
         for arg, wanted in zip(expr.args, signature.args, strict=False)
     )
-    if key is round and len(expr.args) > 1:
-        raise body.unknown("round with a number of digits")
     if key in (max, min, pow):
         registers = tuple(
             body.cast_register(r, t, signature.return_type) for r, t in zip(registers, signature.args, strict=True)

@@ -111,7 +111,7 @@ def _emit_shuffle(body: Body, mode: str, variables: tuple[Any, Any, Any], result
     offset = body.cast_register(body.register(amount.name), body.type_of(amount), types.int32)
 
     def step(m: Machine, r: Registers) -> None:
-        warp, lane, table = _positions(m)
+        warp, lane, table = positions(m)
         wanted = _SOURCES[mode](lane, r[offset])
         inside = (wanted >= 0) & (wanted < 32)
         position = np.where(inside, table[warp, np.where(inside, wanted, 0)], -1)
@@ -122,7 +122,7 @@ def _emit_shuffle(body: Body, mode: str, variables: tuple[Any, Any, Any], result
     body.add(step, (source, offset), (register,))
 
 
-def _positions(m: Machine) -> tuple[Any, Any, Any]:
+def positions(m: Machine) -> tuple[Any, Any, Any]:
     """For the active lanes: warp, lane, and a table (warp, lane) → position among the active lanes or -1."""
     warp = np.broadcast_to(m.per_lane("warp"), m.active)
     lane = np.broadcast_to(m.per_lane("lane"), m.active)
@@ -203,6 +203,39 @@ def _vote_intrinsic(body: Body, target: Any, expr: Any, signature: Any) -> None:
     _emit_vote(body, ("all", "any", "eq", "ballot")[body.literal(mode)], mask, predicate, target, pair=True)
 
 
+# ---------------------------------------------------------------------------- matches
+
+
+def _emit_match(body: Body, target: Any, expr: Any, signature: Any, *, everyone: bool) -> None:
+    """Which of the lanes that the mask names hold the same bits (PTX ISA, "match.sync")."""
+    arguments = named_arguments(expr, "mask", "value")
+    mask, value = arguments["mask"], arguments["value"]
+    _warp_barrier(body, mask)
+    register = body.register(target.name)
+    source = body.cast_register(body.register(value.name), body.type_of(value), signature.args[1])
+    named_by = body.cast_register(body.register(mask.name), body.type_of(mask), types.int64)
+
+    def step(m: Machine, r: Registers) -> None:
+        warp, _, table = positions(m)
+        values = np.ascontiguousarray(np.broadcast_to(r[source], m.active))
+        bits = values.view(f"i{values.dtype.itemsize}")
+        named = np.broadcast_to(r[named_by], m.active) & 0xFFFFFFFF
+        there = table[warp]  # per active lane the positions of its warp's lanes
+        same = (there >= 0) & (bits[np.maximum(there, 0)] == bits[:, None])
+        found = (same.astype(np.int64) << np.arange(32)).sum(axis=1) & named
+        if not everyone:
+            r[register] = convert(convert(found, _UINT32), _INT32)
+            return
+        all_same = found == (_bits_of(m, np.True_) & named)
+        r[register] = (convert(convert(np.where(all_same, found, 0), _UINT32), _INT32), all_same)
+
+    body.add(step, (source, named_by), (register,))
+
+
+register_call("match_any_sync", partial(_emit_match, everyone=False))
+register_call("match_all_sync", partial(_emit_match, everyone=True))
+
+
 # ---------------------------------------------------------------------------- masks
 
 
@@ -211,6 +244,7 @@ def _activemask(body: Body, target: Any, expr: Any, signature: Any) -> None:
     register, dtype = body.register(target.name), dtype_of(signature.return_type)
 
     def step(m: Machine, r: Registers) -> None:
+        m.waits.progress()  # who is active depends on the schedule
         r[register] = convert(convert(_bits_of(m, np.True_), _UINT32), dtype)
 
     body.add(step, (), (register,))

@@ -17,9 +17,9 @@ from grader.simulator.frontend import KernelError, types
 from grader.simulator.machine import Machine
 from grader.simulator.memory import ArrayRef, round_up
 from grader.simulator.numba_types import convert, dtype_of, plain
-from grader.simulator.operations import FUSED_MULTIPLY_ADD
 from grader.simulator.program import Registers
 from grader.simulator.registry import Handler, named_arguments, on, register_call
+from grader.simulator.rounding import fused_multiply_add
 
 _INT64 = np.dtype(np.int64)
 
@@ -267,5 +267,5 @@ _scalar("clz", _count_leading_zeros)
 _scalar("ffs", _find_first_set)
 _scalar("brev", _reverse_bits)
 _scalar("cbrt", np.cbrt, flops=1)
-_scalar("fma", FUSED_MULTIPLY_ADD, flops=2)
+_scalar("fma", fused_multiply_add, flops=2)
 _scalar("selp", lambda condition, yes, no: np.asarray(np.where(condition, yes, no))[()])

@@ -108,7 +108,7 @@ TUPLE_OPERATIONS: dict[Any, Operation] = {
 }
 
 
-def _elementwise(function: Callable[..., float]) -> Operation:
+def elementwise(function: Callable[..., float]) -> Operation:
     """A function of Python's math that NumPy lacks, for lanes; domain errors give nan, as on a GPU."""
 
     def safe(*values: float) -> float:
@@ -135,16 +135,6 @@ def _smallest(*values: Any) -> Any:
     for value in values[1:]:
         result = np.fmin(result, value)
     return result
-
-
-def _fused_multiply_add(a: Any, b: Any, c: Any) -> Any:
-    """a*b + c rounded once for float32: the product is exact in float64, the sum is rounded twice at worst in
-    its last float64 bit, which a float32 result shows in about 1 of 2**29 cases.
-    """
-    dtype = np.result_type(a, b, c)
-    if dtype == np.float32:
-        return (np.multiply(a, b, dtype=np.float64) + c).astype(np.float32)
-    return a * b + c
 
 
 MATH: dict[Any, Operation] = {
@@ -179,12 +169,15 @@ MATH: dict[Any, Operation] = {
     math.isnan: np.isnan,
     math.isinf: np.isinf,
     math.isfinite: np.isfinite,
+    math.exp2: np.exp2,
+    math.nextafter: np.nextafter,
     math.degrees: np.degrees,
     math.radians: np.radians,
-    math.erf: _elementwise(math.erf),
-    math.erfc: _elementwise(math.erfc),
-    math.gamma: _elementwise(math.gamma),
-    math.lgamma: _elementwise(math.lgamma),
+    math.erf: elementwise(math.erf),
+    math.erfc: elementwise(math.erfc),
+    math.gamma: elementwise(math.gamma),
+    math.lgamma: elementwise(math.lgamma),
+    math.remainder: elementwise(math.remainder),
     abs: np.abs,
     round: np.rint,
     max: _largest,
@@ -192,57 +185,7 @@ MATH: dict[Any, Operation] = {
     pow: _power,
     operator.pow: _power,
 }
-# NumPy functions of the same name and meaning on scalars.
-for _name in (
-    "sqrt",
-    "exp",
-    "expm1",
-    "log",
-    "log1p",
-    "log2",
-    "log10",
-    "sin",
-    "cos",
-    "tan",
-    "arcsin",
-    "arccos",
-    "arctan",
-    "arctan2",
-    "sinh",
-    "cosh",
-    "tanh",
-    "arcsinh",
-    "arccosh",
-    "arctanh",
-    "hypot",
-    "fabs",
-    "abs",
-    "absolute",
-    "fmod",
-    "copysign",
-    "floor",
-    "ceil",
-    "trunc",
-    "isnan",
-    "isinf",
-    "isfinite",
-    "power",
-    "maximum",
-    "minimum",
-    "fmax",
-    "fmin",
-    "sign",
-    "square",
-    "rint",
-    "deg2rad",
-    "rad2deg",
-    "add",
-    "subtract",
-    "multiply",
-    "true_divide",
-    "floor_divide",
-    "remainder",
-    "negative",
-):
-    MATH[getattr(np, _name)] = getattr(np, _name)
-FUSED_MULTIPLY_ADD = _fused_multiply_add
+# NumPy functions on scalars: whatever takes numbers and gives one.
+for _function in vars(np).values():
+    if isinstance(_function, np.ufunc) and _function.nout == 1 and _function.signature is None:
+        MATH[_function] = _function

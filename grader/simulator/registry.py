@@ -16,6 +16,7 @@ from grader.simulator.body import Body
 
 Handler = Callable[[Body, Any, Any, Any], None]  # body, target variable, call expression, signature
 DEVICE_CALLS: dict[Any, Handler] = {}
+_WRAPPER = "__numba_wrapper_"
 
 
 def on(*paths: str) -> Callable[[Handler], Handler]:
@@ -35,6 +36,14 @@ def register_call(path: str, handler: Handler) -> None:
         DEVICE_CALLS[reduce(getattr, path.split("."), cuda)] = handler
     except AttributeError:
         return
+
+
+def declared_as(key: Any) -> Any:
+    """The object of ``numba.cuda`` that a key stands for: the built-in target declares parts of fp16 as external."""
+    name = str(getattr(key, "name", ""))
+    if type(key).__name__ != "ExternFunction" or not name.startswith(_WRAPPER):
+        return key
+    return getattr(cuda.fp16, name.removeprefix(_WRAPPER), key)
 
 
 def named_arguments(expr: Any, *names: str) -> dict[str, Any]:

@@ -11,7 +11,15 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from grader.simulator import access, collective_calls, device_calls  # noqa: F401  (they register their calls)
+from grader.simulator import (  # noqa: F401  (they register their calls)
+    access,
+    collective_calls,
+    device_calls,
+    half_calls,
+    libdevice_calls,
+    memory_calls,
+    vector_calls,
+)
 from grader.simulator.array_methods import Method
 from grader.simulator.body import Body, Routine, Unit
 from grader.simulator.calls import translate_call

@@ -223,3 +223,19 @@ def test_none_is_an_argument(launch):
     launch(kernel, 1, 4, None, out)
     launch(kernel, 1, 4, np.array([True, False, True, False]), out)
     assert out.tolist() == [2, 1, 2, 1]
+
+
+def test_default_arguments_of_device_functions_keep_their_type(launch):
+    @cuda.jit(device=True)
+    def scaled(x, factor=2.5, shift=3, negate=False):
+        return -(x * factor + shift) if negate else x * factor + shift
+
+    def kernel(x, out):
+        i = cuda.grid(1)
+        out[0, i] = scaled(x[i])
+        out[1, i] = scaled(x[i], 0.5)
+        out[2, i] = scaled(x[i], 1.5, 1, True)
+
+    x, out = np.arange(4.0), np.zeros((3, 4))
+    launch(kernel, 1, 4, x, out)
+    np.testing.assert_array_equal(out, [x * 2.5 + 3, x * 0.5 + 3, -(x * 1.5 + 1)])
