@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from grader.simulator.machine import Machine
 
 
+# Integers that hold as many flags, a byte each, as an element has bytes.
+_WORDS = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
+
+
 class FirstWrites:
     """Which elements have been written, for one launch."""
 
@@ -50,6 +54,8 @@ class FirstWrites:
     def _unwritten(self, array: ArrayRef, elements: Any, inside: Any, unit: int) -> npt.NDArray[np.bool_]:
         """Per active lane that is inside, whether any byte of its element is unwritten."""
         flags, index = self._flags(array, self._per_lane(elements, None), inside, unit)
+        if flags.ndim == 2 and unit in _WORDS:
+            return np.asarray(flags.view(_WORDS[unit])[index, 0] != 0)  # a word's flags at once
         return np.asarray(flags[index].any(axis=-1))
 
     def _per_lane(self, values: Any, inside: Any) -> Any:

@@ -36,9 +36,9 @@ LaneIndex = npt.NDArray[np.intp]
 # milliseconds. Lanes that leave a longer loop one by one then go on in batches, which costs time but nothing else:
 # barriers, also those within a warp, wait for all.
 PATIENCE = 128
-# How often the clock is read, in block issues.
-CLOCK_EVERY = 64
-MANY_LANES = 1 << 13
+# The clock is read after so many lanes have run a block; an issue of few lanes counts as one of MANY_LANES.
+CLOCK_EVERY_LANES = 1 << 20
+MANY_LANES = 1 << 14
 
 
 class StepLimit(Exception):
@@ -94,6 +94,7 @@ class Machine:
         self.waits: Waits
         self.hung = False  # whether lanes were given up that would have waited for ever
         self._issues = 0
+        self._unclocked = 0  # lanes
 
     # ------------------------------------------------------------------ what steps use
 
@@ -179,11 +180,12 @@ class Machine:
 
     def _choose(self) -> int:
         self._issues += 1
-        # Many lanes make an issue long enough to look at the clock each time.
-        look = self.wave.total >= MANY_LANES or self._issues % CLOCK_EVERY == 0
-        if look and time.process_time() > self._deadline:
-            blocks = self.program.blocks
-            raise StepLimit(max((blocks[index].place for index in self._pending), key=lambda place: place.line))
+        self._unclocked += max(self.wave.total, MANY_LANES)
+        if self._unclocked >= CLOCK_EVERY_LANES:
+            self._unclocked = 0
+            if time.process_time() > self._deadline:
+                blocks = self.program.blocks
+                raise StepLimit(max((blocks[index].place for index in self._pending), key=lambda place: place.line))
         if len(self._pending) == 1:
             return next(iter(self._pending))
         oldest = min(self._pending, key=lambda index: self._since[index])

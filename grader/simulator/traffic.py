@@ -28,7 +28,9 @@ BANK_SHIFT = 2  # 4 bytes
 BANKS = 32
 # Above all sectors and words of a space, so that a warp's number and a sector make one key.
 _WARP_SHIFT = 40
-Keys = npt.NDArray[np.int64]
+Hits = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
+# How many addresses of atomic operations are kept before equal ones are put together.
+MAX_HITS = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,8 @@ class Traffic:
         # Accesses of global and of shared memory by each thread of the launch.
         self.work = {space: np.zeros(threads, np.int32) for space in ("global", "shared")}
         self._patterns: dict[tuple[Place, str, int, int], _Pattern] = {}
-        self._hits: dict[tuple[str, int], npt.NDArray[np.int32]] = {}
+        # By space and unit: addresses of atomic operations, and how many went to each.
+        self._hits: dict[tuple[str, int], list[Hits]] = {}
 
     def begin_wave(self) -> None:
         """New blocks run: lanes have other numbers, shared memory is new."""
@@ -134,21 +137,20 @@ class Traffic:
 
     def _note_hits(self, array: ArrayRef, elements: Any, unit: int) -> None:
         """Count the atomic operations on each address."""
-        key = array.space, unit
-        memory = self._machine.spaces[array.space]
-        if key not in self._hits:
-            self._hits[key] = np.zeros(memory.bytes.size // unit, np.int32)
+        hits = self._hits.setdefault((array.space, unit), [])
         if is_wide(elements):
-            np.add.at(self._hits[key], elements, 1)
+            hits.append(np.unique(elements, return_counts=True))
         else:
-            self._hits[key][elements] += self._machine.active
+            hits.append((np.asarray([elements]), np.asarray([self._machine.active])))
+        if sum(addresses.size for addresses, _ in hits) > MAX_HITS:
+            hits[:] = [_merged(hits)]
 
     def _settle(self, space: str) -> None:
         """Keep the most crowded address of a space, and forget the others."""
         for key in [key for key in self._hits if key[0] == space]:
-            most = int(self._hits.pop(key).max(initial=0))
+            _, counts = _merged(self._hits.pop(key))
             name = f"{space}_atomics_on_one_address"
-            self.counters[name] = max(self.counters[name], most)
+            self.counters[name] = max(self.counters[name], int(counts.max()))
 
     def finish(self) -> None:
         """The launch is over."""
@@ -175,6 +177,14 @@ def _parts(dtype: np.dtype[Any]) -> tuple[tuple[int, int], ...]:
         count = int(np.prod(shape))
         return tuple((n * item.itemsize + offset, size) for n in range(count) for offset, size in _parts(item))
     return ((0, dtype.itemsize),)
+
+
+def _merged(hits: list[Hits]) -> Hits:
+    """Each address once, with the sum of its counts."""
+    addresses = np.concatenate([each for each, _ in hits])
+    counts = np.concatenate([count for _, count in hits])
+    different, where = np.unique(addresses, return_inverse=True)
+    return different, np.bincount(where, counts).astype(np.int64)
 
 
 def _count(keys: npt.NDArray[Any]) -> int:
