@@ -19,17 +19,33 @@ from grader.simulator.frontend import KernelError
 from grader.simulator.machine import LaneIndex, Machine
 from grader.simulator.memory import NOWHERE, ArrayRef, alike, is_wide, take
 from grader.simulator.numba_types import convert
+from grader.simulator.spots import Located, Spot
 
 Bad = Any  # None: all lanes inside; else a bool per lane, or True for all of them
 
 
-def locate(
+def locate(machine: Machine, array: ArrayRef, indices: tuple[Any, ...], place: Place, verb: str) -> Located:
+    """Where the active lanes access an array. Numbers count elements, or bytes where an element may start anywhere."""
+    if machine.lanes is not None:
+        return Located(*_locate(machine, array, indices, place, verb))
+    key = id(place), verb
+    spot = machine.spots.get(key)
+    if spot is not None:
+        shift = spot.shift(array, indices)
+        if shift is not None:
+            return Located(spot.elements + shift if shift else spot.elements, None, spot.unit, spot, shift)
+    elements, bad, unit = _locate(machine, array, indices, place, verb)
+    if bad is None:
+        spot = Spot.of(array, indices, elements, unit)
+        if spot is not None:
+            machine.spots[key] = spot
+            return Located(elements, None, unit, spot, spot.shift(array, indices) or 0)
+    return Located(elements, bad, unit)
+
+
+def _locate(
     machine: Machine, array: ArrayRef, indices: tuple[Any, ...], place: Place, verb: str
 ) -> tuple[Any, Bad, int]:
-    """Element numbers in the array's space for the active lanes, which lanes are outside, and a number's bytes.
-
-    Numbers count elements, or bytes where an element may start anywhere.
-    """
     offset, bad = 0, None
     for index, length, stride in zip(indices, array.shape, array.strides, strict=True):
         inside, outside = _wrap(index, length)
@@ -202,15 +218,16 @@ def load(machine: Machine, array: ArrayRef, indices: tuple[Any, ...], place: Pla
         for part, lanes in by_source(machine, array):
             values[lanes] = load(machine, part, take(indices, lanes), place)
         return values
-    elements, bad, unit = locate(machine, array, indices, place, "Read of")
+    there = locate(machine, array, indices, place, "Read of")
+    elements, bad, unit = there.elements, there.bad, there.unit
     memory = _memory(machine, array, unit)
     if bad is None:
-        machine.traffic.note("load", array, elements, None, place, unit)
-        machine.watch.read(array, elements, None, place, unit, copied=copied)
+        machine.traffic.note("load", array, there, None, place)
+        machine.watch.read(array, there, None, place, copied=copied)
         return memory[elements]
     inside = ~np.broadcast_to(bad, machine.active)
-    machine.traffic.note("load", array, elements, inside, place, unit)
-    machine.watch.read(array, elements, inside, place, unit, copied=copied)
+    machine.traffic.note("load", array, there, inside, place)
+    machine.watch.read(array, there, inside, place, copied=copied)
     values = np.zeros(machine.active, array.dtype)
     values[inside] = memory[np.broadcast_to(elements, machine.active)[inside]]
     return values
@@ -222,19 +239,20 @@ def store(machine: Machine, array: ArrayRef, indices: tuple[Any, ...], value: An
         for part, lanes in by_source(machine, array):
             store(machine, part, take(indices, lanes), take(value, lanes), place)
         return
-    elements, bad, unit = locate(machine, array, indices, place, "Write to")
+    there = locate(machine, array, indices, place, "Write to")
+    elements, bad, unit = there.elements, there.bad, there.unit
     memory = _memory(machine, array, unit)
     value = convert(value, array.dtype)
     if bad is not None:
         inside = ~np.broadcast_to(bad, machine.active)
-        machine.traffic.note("store", array, elements, inside, place, unit)
+        machine.traffic.note("store", array, there, inside, place)
         value = value[inside] if is_wide(value) else value
-        machine.watch.write(array, elements, inside, place, value, unit)
+        machine.watch.write(array, there, inside, place, value)
         elements = np.broadcast_to(elements, machine.active)[inside]
         _put(machine, memory, elements, value)
         return
-    machine.traffic.note("store", array, elements, None, place, unit)
-    machine.watch.write(array, elements, None, place, value, unit)
+    machine.traffic.note("store", array, there, None, place)
+    machine.watch.write(array, there, None, place, value)
     if is_wide(value) and not is_wide(elements):
         value = value[-1]
     _put(machine, memory, elements, value)
@@ -268,12 +286,13 @@ def atomic(
             before = atomic(machine, part, take(indices, lanes), place, combine, of_lanes, direct, need_old)
             old[lanes] = before if need_old else 0
         return old
-    elements, bad, unit = locate(machine, array, indices, place, "Atomic operation on")
+    there = locate(machine, array, indices, place, "Atomic operation on")
+    elements, bad, unit = there.elements, there.bad, there.unit
     memory = _memory(machine, array, unit)
     everyone = np.arange(machine.active) if bad is None else np.flatnonzero(~np.broadcast_to(bad, machine.active))
     where = np.broadcast_to(elements, machine.active)[everyone]
-    machine.traffic.note("atomic", array, elements, None if bad is None else everyone, place, unit)
-    machine.watch.atomic(array, elements, None if bad is None else everyone, place, unit)
+    machine.traffic.note("atomic", array, there, None if bad is None else everyone, place)
+    machine.watch.atomic(array, there, None if bad is None else everyone, place)
     values = [np.broadcast_to(convert(operand, array.dtype), machine.active)[everyone] for operand in operands]
     before_all = memory[where] if machine.waits.looking else None
     returned = None

@@ -14,9 +14,20 @@ import numpy.typing as npt
 
 from grader.records import Place, Severity
 from grader.simulator.memory import ArrayRef, is_wide
+from grader.simulator.spots import Located
 
 if TYPE_CHECKING:
     from grader.simulator.machine import Machine
+
+
+def _is_known(there: Located) -> bool:
+    """Whether all of it was found to be written, in an earlier turn of a loop."""
+    return there.spot is not None and there.shift in there.spot.written
+
+
+def _remember(there: Located) -> None:
+    if there.spot is not None:
+        there.spot.written.add(there.shift)
 
 
 # Integers that hold as many flags, a byte each, as an element has bytes.
@@ -86,6 +97,7 @@ class FirstWrites:
         for (offset, dtype), bad in zip(leaves, unwritten, strict=True):
             flags, index = self._bytes(record, offset, dtype)
             flags[index] = bad
+        self._machine.spots.clear()  # what had been written may not be any more
 
     def _bytes(self, record: ArrayRef, offset: int, dtype: np.dtype[Any]) -> tuple[npt.NDArray[np.bool_], Any]:
         """The flags of a record's space, and per lane where those of one of its leaves are."""
@@ -93,11 +105,13 @@ class FirstWrites:
         flags = self._machine.spaces[record.space].unwritten(1).reshape(-1)
         return flags, np.maximum(at, 0)[:, None] + offset + np.arange(dtype.itemsize)
 
-    def note(self, array: ArrayRef, elements: Any, inside: Any, unit: int) -> None:
-        """The active lanes (``inside`` None: all; else which) write these elements, numbers of ``unit`` bytes."""
-        if self._holds_garbage(array):
-            flags, index = self._flags(array, elements, inside, unit)
-            flags[index] = False
+    def note(self, array: ArrayRef, there: Located, inside: Any) -> None:
+        """The active lanes (``inside`` None: all; else which) write what is there."""
+        if not self._holds_garbage(array) or _is_known(there):
+            return
+        flags, index = self._flags(array, there.elements, inside, there.unit)
+        flags[index] = False
+        _remember(there)
 
     def _note_complete(self, array: ArrayRef) -> None:
         """Shared and local arrays are mostly written whole before they are read: no need to ask again then."""
@@ -114,12 +128,13 @@ class FirstWrites:
         if not flags.any():
             self._written.add(extent)
 
-    def check(self, array: ArrayRef, elements: Any, inside: Any, place: Place, verb: str, unit: int) -> None:
+    def check(self, array: ArrayRef, there: Located, inside: Any, place: Place, verb: str) -> None:
         """Report the active lanes that read what nobody has written."""
-        if not self._holds_garbage(array):
+        if not self._holds_garbage(array) or _is_known(there):
             return
-        bad = self._unwritten(array, elements, inside, unit)
+        bad = self._unwritten(array, there.elements, inside, there.unit)
         if not bad.any():
+            _remember(there)
             self._note_complete(array)
             return
         lanes = np.flatnonzero(bad) if inside is None else self._per_lane(np.arange(self._machine.active), inside)[bad]

@@ -26,6 +26,7 @@ from grader.simulator.findings import Findings
 from grader.simulator.frames import Frames
 from grader.simulator.memory import ArrayRef, GlobalSpace, Space, is_wide, merge, round_up, take
 from grader.simulator.program import Barrier, Block, Branch, Call, Exit, Jump, Program, Registers, Return
+from grader.simulator.spots import Spot
 from grader.simulator.traffic import Traffic
 from grader.simulator.waits import Waits
 from grader.simulator.watch import Watch
@@ -75,6 +76,8 @@ class Machine:
         self.active = 0
         self.running = 0  # the basic block
         self.traffic = Traffic(self, threads)
+        # By the identity of an access's place, which the program keeps, and its verb.
+        self.spots: dict[tuple[int, str], Spot] = {}
         self.execution = Execution(self, program)
         # Coordinates of the active lanes, as far as they have been asked for, and how many warps they are of.
         self._of_active: dict[str, Any] = {}
@@ -164,6 +167,7 @@ class Machine:
         self.waits = Waits(self.program, wave)
         self.watch.begin_wave()
         self.traffic.begin_wave()
+        self.spots.clear()
         while self._pending or self._barriers:
             if not self._pending:
                 self._release(stuck=True)

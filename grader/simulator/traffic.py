@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from grader.records import Place
 from grader.simulator.memory import ArrayRef, is_wide
+from grader.simulator.spots import Located
 
 if TYPE_CHECKING:
     from grader.simulator.machine import Machine
@@ -71,10 +72,11 @@ class Traffic:
         self._patterns.clear()
         self._settle("shared")
 
-    def note(self, kind: str, array: ArrayRef, elements: Any, inside: Any, place: Place, unit: int) -> None:
-        """The active lanes access these elements, all of them or those that ``inside`` picks (a bool per lane, or
-        positions). ``kind`` is "load", "store" or "atomic"; ``elements`` count in ``unit`` bytes.
+    def note(self, kind: str, array: ArrayRef, there: Located, inside: Any, place: Place) -> None:
+        """The active lanes access what is there, all of them or those that ``inside`` picks (a bool per lane, or
+        positions). ``kind`` is "load", "store" or "atomic".
         """
+        elements, unit = there.elements, there.unit
         machine, space = self._machine, array.space
         line = self.lines[place]
         self._add(line, f"{space}_{kind}s", machine.active)
@@ -94,7 +96,9 @@ class Traffic:
         if space == "global":
             self._add(line, f"global_{kind}_bytes", lanes * array.dtype.itemsize)
         for offset, itemsize in parts:
-            if is_wide(elements):
+            if is_wide(elements) and there.spot is not None and len(parts) == 1:
+                cost = self._cost_of_spot(kind, array, there, place)
+            elif is_wide(elements):
                 cost = self._cost(kind, array, elements * unit + offset, itemsize, inside, place)
             else:
                 cost = requests if space == "global" else 0
@@ -111,6 +115,16 @@ class Traffic:
         line[name] += count
 
     # ------------------------------------------------------------------ sectors and banks
+
+    def _cost_of_spot(self, kind: str, array: ArrayRef, there: Located, place: Place) -> int:
+        """The same, for an access that is the one before, moved."""
+        assert there.spot is not None
+        first = int(there.elements[0]) * there.unit
+        phase = first & ((1 << SECTOR_SHIFT) - 1) if array.space == "global" else 0
+        if phase not in there.spot.costs:
+            at = there.elements * there.unit
+            there.spot.costs[phase] = self._cost(kind, array, at, array.dtype.itemsize, None, place)
+        return there.spot.costs[phase]
 
     def _cost(self, kind: str, array: ArrayRef, first: Any, itemsize: int, inside: Any, place: Place) -> int:
         """Sectors of global memory, or bank conflicts of shared memory. ``first``: where each element begins."""

@@ -32,6 +32,7 @@ from grader.simulator.shadow import (
     Threads,
     Touch,
 )
+from grader.simulator.spots import Located
 
 if TYPE_CHECKING:
     from grader.simulator.machine import Machine
@@ -126,16 +127,14 @@ class Watch:
 
     # ------------------------------------------------------------------ accesses
 
-    def read(
-        self, array: ArrayRef, elements: Any, inside: Any, place: Place, unit: int, *, copied: bool = False
-    ) -> None:
-        """The active lanes (``inside`` None: all; else a bool per lane) read these elements.
+    def read(self, array: ArrayRef, there: Located, inside: Any, place: Place, *, copied: bool = False) -> None:
+        """The active lanes (``inside`` None: all; else a bool per lane) read what is there.
 
-        ``elements`` counts ``unit`` bytes: those of an element, or 1 where elements may start anywhere.
         ``copied``: what nobody has written may be read, since it is copied as part of a record.
         """
         if not copied:
-            self.first_writes.check(array, elements, inside, place, "Read of", unit)
+            self.first_writes.check(array, there, inside, place, "Read of")
+        elements, unit = there.elements, there.unit
         shadow = self._shadow(array, unit)
         if shadow is None:
             return
@@ -150,9 +149,10 @@ class Watch:
         self._races.check(shadow.writes, touch, array, ("reads", "wrote"))
         shadow.mark_read(touch, self._number, self._fences.order)
 
-    def write(self, array: ArrayRef, elements: Any, inside: Any, place: Place, values: Any, unit: int) -> None:
+    def write(self, array: ArrayRef, there: Located, inside: Any, place: Place, values: Any) -> None:
         """They write ``values`` (one, or one per lane that is inside), before memory has changed."""
-        self.first_writes.note(array, elements, inside, unit)
+        self.first_writes.note(array, there, inside)
+        elements, unit = there.elements, there.unit
         shadow = self._shadow(array, unit)
         if shadow is None:
             return
@@ -179,12 +179,13 @@ class Watch:
             region.written = True
         self._races.check_crowd(shadow, touch, array, values)
 
-    def atomic(self, array: ArrayRef, elements: Any, inside: Any, place: Place, unit: int) -> None:
+    def atomic(self, array: ArrayRef, there: Located, inside: Any, place: Place) -> None:
         """They execute an atomic operation, which also publishes what was fenced before and acquires."""
         self._time += 1
         self._fences.atomic(self._active_threads(), self._time)
-        self.first_writes.check(array, elements, inside, place, "Atomic operation on", unit)
-        self.first_writes.note(array, elements, inside, unit)
+        self.first_writes.check(array, there, inside, place, "Atomic operation on")
+        self.first_writes.note(array, there, inside)
+        elements, unit = there.elements, there.unit
         shadow = self._shadow(array, unit)
         if shadow is None:
             return

@@ -1,0 +1,75 @@
+"""Accesses that a loop repeats: the same array, the same indices per lane, moved by what all lanes share.
+
+Runs in the runner. ``tile[ty, k]`` for k = 0, 1, 2 … finds its addresses once; later ones are those plus a constant.
+What was found out about them then holds again: they are inside, they cost as much, they have been written.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from grader.simulator.memory import ArrayRef, is_wide
+
+
+@dataclass
+class Spot:
+    """One access by all lanes of a wave. ``wide`` has its indices per lane, None for those that all lanes share.
+
+    Registers are never changed in place, so that an index is the same as long as it is the same object.
+    """
+
+    array: ArrayRef
+    wide: tuple[Any, ...]
+    unit: int  # bytes that elements are counted in: those of one
+    elements: npt.NDArray[np.int64]  # where the shared indices are 0
+    costs: dict[int, int] = field(default_factory=dict)  # sectors or bank conflicts, by where in a sector it begins
+    written: set[int] = field(default_factory=set)  # shifts at which all elements have been written
+
+    @classmethod
+    def of(cls, array: ArrayRef, indices: tuple[Any, ...], elements: Any, unit: int) -> Spot | None:
+        """The spot of an access that was inside, or None where its next turn cannot be told from this one."""
+        wide = tuple(index if is_wide(index) else None for index in indices)
+        if not is_wide(elements) or all(index is None for index in wide) or unit != array.dtype.itemsize:
+            return None
+        if any(map(is_wide, array.parts())) or any(stride % unit for stride in array.strides):
+            return None
+        spot = cls(array, wide, unit, elements)
+        shift = spot.shift(array, indices)
+        if shift is None:
+            return None
+        if shift:
+            spot.elements = elements - shift
+        return spot
+
+    def shift(self, array: ArrayRef, indices: tuple[Any, ...]) -> int | None:
+        """How far this access is moved, in elements; None if it is another one, or not inside."""
+        if array is not self.array:
+            return None
+        at = 0
+        for known, index, length, stride in zip(self.wide, indices, array.shape, array.strides, strict=True):
+            if known is not None:
+                if index is not known:
+                    return None
+            elif is_wide(index) or not 0 <= index < length:
+                return None
+            else:
+                at += int(index) * stride
+        return at // self.unit
+
+
+@dataclass(frozen=True)
+class Located:
+    """Where the active lanes access an array: element numbers, who is outside, a number's bytes; a spot, if it is one.
+
+    ``bad`` is None where all lanes are inside; else a bool per lane, or True for all of them.
+    """
+
+    elements: Any
+    bad: Any
+    unit: int
+    spot: Spot | None = None
+    shift: int = 0
