@@ -6,6 +6,7 @@ array of the host is copied to the heap, and back after the launch, as on a GPU.
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Callable
 from typing import Any
 
@@ -46,7 +47,9 @@ class Arguments:
             return tuple(self.translate(t, item, name) for t, item in zip(numba_type, value, strict=True))
         if isinstance(numba_type, types.EnumMember):
             return value.value
-        return getattr(value, "value", value) if isinstance(value, numba_args.ArgHint) else value
+        plain = value.value if isinstance(value, numba_args.ArgHint) else value
+        _check_number(numba_type, plain, name)
+        return plain
 
     def _array(self, numba_type: Any, given: Any, name: str) -> ArrayRef:
         hint = numba_args.wrap_arg(given)
@@ -98,3 +101,14 @@ class Arguments:
         """The launch is over: copy back what came from the host."""
         for copy_back in self._after:
             copy_back()
+
+
+def _check_number(declared: Any, value: Any, name: str) -> None:
+    """Raise TypeError where a declared number would lose a part that is no number: Numba passes it through C."""
+    fits: Any = None
+    if isinstance(declared, types.Integer):
+        fits, wanted = numbers.Integral, "an integer"
+    elif isinstance(declared, types.Float):
+        fits, wanted = numbers.Real, "a real number"
+    if fits is not None and isinstance(value, numbers.Number) and not isinstance(value, fits | np.bool_):
+        raise TypeError(f"{name} is {value!r}, but the kernel was declared for {declared}: expected {wanted}")

@@ -103,7 +103,8 @@ class Heap(GlobalSpace):
     def on_device(self, array: Any) -> ArrayRef:
         """An array with the CUDA array interface, as kernels see it. Raises KeyError where it is not in this memory."""
         interface = array.__cuda_array_interface__
-        dtype, shape = array.dtype, tuple(map(int, interface["shape"]))
+        dtype: np.dtype[Any] = np.dtype(getattr(array, "dtype", interface["typestr"]))
+        shape = tuple(map(int, interface["shape"]))
         address = interface["data"][0] - self.base
         found = self.allocation(address)
         if found is None:

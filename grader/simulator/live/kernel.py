@@ -40,7 +40,6 @@ class SimulatedKernel:
     objectmode = False
     entry_point = None
     cooperative = False
-    launch_config_sensitive = False
 
     def __init__(
         self,
@@ -71,6 +70,7 @@ class SimulatedKernel:
             self.typed = session.simulator.frontend.type(py_func, self.argtypes, again=True)
         except KernelError as error:
             raise numbas_own(error) from None
+        self.launch_config_sensitive = _depends_on_launch()
         self.captured = captured_by(py_func)
         self._program: Program | None = None
         # At once, as Numba does: what is captured is captured now. What cannot be translated is told at the launch.
@@ -141,6 +141,16 @@ class SimulatedKernel:
         if name in _FROM_THE_COMPILER:
             raise NotSimulated(f"the simulator does not know {name}: it makes no machine code")
         raise AttributeError(name)
+
+
+def _depends_on_launch() -> bool:
+    """Whether a pass of somebody's has marked the kernel that is being compiled as depending on its launch."""
+    try:
+        from numba.cuda import launchconfig
+    except ImportError:  # the built-in target knows no such kernels
+        return False
+    configuration = launchconfig.current_launch_config()
+    return configuration is not None and configuration._is_kernel_launch_config_sensitive()
 
 
 def numbas_own(error: KernelError) -> BaseException:

@@ -18,7 +18,7 @@ from grader.simulator.dimensions import unused_dimension
 from grader.simulator.findings import Findings
 from grader.simulator.frontend import KernelError
 from grader.simulator.launch import LaunchRefused, SimulatedLaunch, Simulator, StepLimit, deadline_in
-from grader.simulator.live.arguments import Arguments, WrongArgument
+from grader.simulator.live.arguments import Arguments
 from grader.simulator.live.callers import calling_place, is_internal
 from grader.simulator.live.driver import DriverApi, api_error
 from grader.simulator.live.heap import Heap
@@ -67,7 +67,7 @@ class Session:
                 where = self.sources.place_in(file, error.line)
                 self._note(kernel, replace(trace, problem=f"Numba cannot compile the kernel: {error}\n{where}"))
                 raise numbas_own(error) from None
-            except (NotSimulated, WrongArgument) as error:
+            except (NotSimulated, TypeError) as error:
                 self._note(kernel, replace(trace, problem=str(error)))
                 raise
             self._note(kernel, trace)

@@ -1,11 +1,13 @@
 """Runs tests of the installed Numba on the live simulator, in a process of its own.
 
-``python run_conformance.py MODULE…`` prints one JSON line per test: its id, "passed", "failed", "error" or "skipped",
+``python run_numbas_tests.py MODULE…`` prints one JSON line per test: its id, "passed", "failed", "error" or "skipped",
 and the last line of why. Numba's own warnings and prints go to standard error.
 """
 
 from __future__ import annotations
 
+import fnmatch
+import importlib
 import importlib.util
 import json
 import os
@@ -13,6 +15,7 @@ import sys
 import traceback
 import unittest
 import warnings
+from collections.abc import Iterator
 from types import FunctionType, ModuleType, TracebackType
 from typing import Any
 
@@ -49,7 +52,8 @@ class Recorder(unittest.TestResult):
         self._tell(test, "failed", _why(err))
 
     def addError(self, test: unittest.TestCase, err: ExcInfo) -> None:
-        self._tell(test, "error", _why(err))
+        skipped = err[0] is not None and err[0].__name__ == "Skipped"  # as pytest does it
+        self._tell(test, "skipped" if skipped else "error", _why(err))
 
     def addSubTest(self, test: unittest.TestCase, subtest: unittest.TestCase, err: ExcInfo | None) -> None:
         if err is not None:
@@ -92,8 +96,10 @@ def _without_a_run_time() -> None:
     rtsys.get_allocation_stats = lambda *_: _nrt_mstats(0, 0, 0, 0)
 
 
-def main(modules: list[str]) -> None:
-    """Run the tests of modules, or single tests by id."""
+def main(arguments: list[str]) -> None:
+    """Run the tests of modules, or single tests by id; ``--not=PATTERN`` leaves some out."""
+    left_out = [argument.removeprefix("--not=") for argument in arguments if argument.startswith("--not=")]
+    modules = [argument for argument in arguments if not argument.startswith("--not=")]
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     warnings.simplefilter("ignore")
@@ -108,8 +114,13 @@ def main(modules: list[str]) -> None:
     numba.cuda.testing.cudadevrt_missing = lambda: False
     if importlib.util.find_spec("numba.cuda.memory_management") is not None:
         _without_a_run_time()
+    recorder = Recorder(out)
     for module in modules:
-        tests(module).run(Recorder(out))
+        try:
+            wanted = [test for test in each(tests(module)) if not any(fnmatch.fnmatch(test.id(), p) for p in left_out)]
+            unittest.TestSuite(wanted).run(recorder)
+        except ModuleNotFoundError as error:
+            print(json.dumps([module, "skipped", str(error)]), file=out, flush=True)
 
 
 class FunctionTest(unittest.FunctionTestCase):
@@ -119,11 +130,25 @@ class FunctionTest(unittest.FunctionTestCase):
         return f"{self._testFunc.__module__}.{self._testFunc.__name__}"  # type: ignore[attr-defined]
 
 
+def each(suite: unittest.TestSuite) -> Iterator[unittest.TestCase]:
+    """The single tests of a suite."""
+    for test in suite:
+        if isinstance(test, unittest.TestSuite):
+            yield from each(test)
+        else:
+            yield test
+
+
 def tests(name: str) -> unittest.TestSuite:
     """A module's tests, or the one that is named: methods of unittest's classes, and plain functions."""
-    suite = unittest.defaultTestLoader.loadTestsFromName(name)
-    module = sys.modules.get(name)
-    for function in vars(module).values() if module is not None else ():
+    try:
+        module = importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not name.startswith(error.name):
+            raise  # what the module needs
+        return unittest.defaultTestLoader.loadTestsFromName(name)
+    suite = unittest.defaultTestLoader.loadTestsFromModule(module)
+    for function in vars(module).values():
         if isinstance(function, FunctionType) and function.__name__.startswith("test_"):
             suite.addTest(FunctionTest(function))
     return suite

@@ -1,0 +1,89 @@
+"""Numba's own tests, from the installed package, on the simulator: what does not pass is listed, with why.
+
+The examples of Numba's documentation run always; all of ``numba.cuda.tests.cudapy``, which takes a quarter of an hour,
+runs where this folder is named: ``pytest tests/conformance``.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import importlib.util
+import json
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+EXAMPLES = "numba.cuda.tests.doc_examples"
+CUDAPY = "numba.cuda.tests.cudapy"
+SECONDS_PER_MODULE = 400
+
+
+def modules(package: str) -> list[str]:
+    """The test modules of a package of Numba; none where Numba was installed without its tests."""
+    try:
+        spec = importlib.util.find_spec(package)
+    except ImportError:
+        return []
+    folders = spec.submodule_search_locations if spec is not None else None
+    return sorted(f"{package}.{path.stem}" for folder in folders or () for path in Path(folder).glob("test_*.py"))
+
+
+def listed(section: str) -> dict[str, str]:
+    """Patterns of test ids, and why those tests do not apply ("does_not_apply") or do not pass ("not_yet")."""
+    found: dict[str, str] = tomllib.loads((HERE / "not_passed.toml").read_text(encoding="utf-8"))[section]
+    return found
+
+
+def results(module: str) -> Iterator[tuple[str, str, str]]:
+    """Id, state and reason of each test of a module; one that ended the process is a failure."""
+    command = [sys.executable, str(HERE / "run_numbas_tests.py"), module]
+    command += [f"--not={pattern}" for pattern in listed("does_not_apply")]
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=False, timeout=SECONDS_PER_MODULE, cwd=HERE
+        )
+        lines, why = done.stdout, f"the process ended with {done.returncode}: {done.stderr[-300:]}"
+        if done.returncode:
+            yield module, "failed", why
+    except subprocess.TimeoutExpired as error:
+        lines, why = (error.stdout or b"").decode(), f"not done after {SECONDS_PER_MODULE} s"
+    states: dict[str, tuple[str, str]] = {}
+    for line in lines.splitlines():
+        name, state, reason = json.loads(line)
+        if state != "begun" or name not in states:  # of several subtests, a failed one counts
+            bad = states.get(name, ("begun",))[0] in ("failed", "error")
+            states[name] = states[name] if bad else (state, reason)
+    for name, (state, reason) in states.items():
+        yield name, *(("failed", why) if state == "begun" else (state, reason))
+
+
+def check(module: str) -> None:
+    """Fail for each test that neither passes nor is listed."""
+    patterns = listed("not_yet")
+    unexpected = [
+        f"{name}: {reason}"
+        for name, state, reason in results(module)
+        if state in ("failed", "error") and not any(fnmatch.fnmatch(name, pattern) for pattern in patterns)
+    ]
+    assert not unexpected, "\n".join(unexpected)
+
+
+@pytest.mark.timeout(SECONDS_PER_MODULE + 60)
+@pytest.mark.parametrize("module", modules(EXAMPLES))
+def test_examples_of_numbas_documentation(module: str) -> None:
+    """Each example gives the results that the documentation promises."""
+    check(module)
+
+
+@pytest.mark.timeout(SECONDS_PER_MODULE + 60)
+@pytest.mark.parametrize("module", modules(CUDAPY))
+def test_numbas_tests_of_cuda_python(module: str, request: pytest.FixtureRequest) -> None:
+    """Each test passes, or says that it cannot run here, or is listed."""
+    if not any(HERE.name in str(argument) for argument in request.config.args):
+        pytest.skip("takes a quarter of an hour: pytest tests/conformance")
+    check(module)
