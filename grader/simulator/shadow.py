@@ -74,6 +74,15 @@ class Touch:
     kind: Any
     time: int
 
+    def part(self, where: npt.NDArray[np.bool_]) -> Touch:
+        """Some of the accesses."""
+
+        def some(stamp: Any) -> Any:
+            return stamp[where] if isinstance(stamp, np.ndarray) else stamp
+
+        granules, threads = self.granules[where], self.threads[where]
+        return Touch(granules, threads, some(self.epoch), some(self.warp_epoch), self.place, some(self.kind), self.time)
+
     def finer(self, times: int) -> Touch:
         """The same accesses, with granules of which ``times`` make up one of these."""
 
@@ -121,8 +130,18 @@ class Mark:
             np.repeat(self.time, times),
         )
 
-    def set(self, touch: Touch) -> None:
-        """Make ``touch`` the last access of its granules."""
+    def is_own(self, touch: Touch) -> npt.NDArray[np.bool_]:
+        """Where the last access was a plain one of the same thread, with no barrier of the block since."""
+        granules = touch.granules
+        own = (self.thread[granules] == touch.threads) & (self.kind[granules] == PLAIN)
+        if own.any():
+            own &= self.epoch[granules] == touch.epoch
+        return np.asarray(own)
+
+    def set(self, touch: Touch, where: npt.NDArray[np.bool_] | None = None) -> None:
+        """Make ``touch`` the last access of its granules (``where``: only there)."""
+        if where is not None and not where.all():
+            touch = touch.part(where)
         self.thread[touch.granules] = touch.threads
         self.epoch[touch.granules] = touch.epoch
         self.warp_epoch[touch.granules] = touch.warp_epoch

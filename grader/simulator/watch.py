@@ -181,22 +181,22 @@ class Watch:
 
     def atomic(self, array: ArrayRef, there: Located, inside: Any, place: Place) -> None:
         """They execute an atomic operation, which also publishes what was fenced before and acquires."""
-        self._time += 1
-        self._fences.atomic(self._active_threads(), self._time)
         self.first_writes.check(array, there, inside, place, "Atomic operation on")
         self.first_writes.note(array, there, inside)
         elements, unit = there.elements, there.unit
         shadow = self._shadow(array, unit)
-        if shadow is None:
-            return
-        touch = self._touch(shadow, array, elements, inside, place, unit, atomic=True)
-        regions = shadow.regions_of(array.root)
-        shadow.mark_reads(regions, self._number, self._fences.order)
-        self._races.check(shadow.reads, touch, array, ("changes", "read"))
-        self._races.check(shadow.writes, touch, array, ("changes", "wrote"))
-        shadow.writes.set(touch)
-        for region in regions:
-            region.written = True
+        if shadow is not None:
+            touch = self._touch(shadow, array, elements, inside, place, unit, atomic=True)
+            regions = shadow.regions_of(array.root)
+            shadow.mark_reads(regions, self._number, self._fences.order)
+            self._races.check(shadow.reads, touch, array, ("changes", "read"))
+            self._races.check(shadow.writes, touch, array, ("changes", "wrote"))
+            # What a thread has just set up, and changes atomically now, is still something that others may race with.
+            shadow.writes.set(touch, ~shadow.writes.is_own(touch))
+            for region in regions:
+                region.written = True
+        # What it sees orders what comes after it, not itself.
+        self._fences.atomic(self._active_threads(), self._time)
 
     # ------------------------------------------------------------------ shadows
 

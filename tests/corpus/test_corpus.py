@@ -24,14 +24,24 @@ bench = _bench()
 FILES = sorted(p for p in bench.FOLDER.glob("*.py") if p.stem not in bench.NOT_CASES and not p.stem.startswith("test_"))
 # Not wrong on a GPU, but hardly ever meant. Each kernel has another twin that is wrong.
 ONLY_WARNED_OF = {"negative-index"}
+# Wrong in another order of events than the one that the simulator happens to run: only the numbers show it.
+ONLY_SEEN_IN_NUMBERS = {"wrong-result"}
 CASES = [case for path in FILES for case in bench.read_cases(path)]
 TWINS = [(case, twin) for case in CASES for twin in case.twins]
 
 
 def test_the_corpus_has_sixty_kernels_and_a_twin_for_each():
     assert len(CASES) >= 60
-    wrong = {str(case) for case, twin in TWINS if twin.kind not in ONLY_WARNED_OF}
+    wrong = {str(case) for case, twin in TWINS if twin.kind not in ONLY_WARNED_OF | ONLY_SEEN_IN_NUMBERS}
     assert [str(case) for case in CASES if str(case) not in wrong] == []
+
+
+def differs(found, expected):
+    """Whether a result is not what NumPy says; floats may differ by rounding."""
+    found, expected = np.asarray(found), np.asarray(expected)
+    if expected.dtype.kind in "fc":
+        return not np.allclose(found, expected, rtol=1e-4, atol=1e-5)
+    return not np.array_equal(found, expected)
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
@@ -42,17 +52,17 @@ def test_a_right_kernel_gives_no_error(case):
     assert ran.unwritten() == 0
     assert pairs
     for found, expected in pairs:
-        if np.asarray(expected).dtype.kind in "fc":
-            np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
-        else:
-            np.testing.assert_array_equal(found, expected)
+        assert not differs(found, expected), (found, expected)
 
 
 @pytest.mark.parametrize(("case", "twin"), TWINS, ids=[f"{case}-line {twin.line}-{twin.kind}" for case, twin in TWINS])
 def test_one_wrong_line_is_an_error(case, twin):
-    ran, _ = bench.carry_out(case, twin.text, bench.PATIENCE)
+    ran, pairs = bench.carry_out(case, twin.text, bench.PATIENCE)
     if twin.kind == "unwritten-output":
         assert ran.unwritten() > 0
+        return
+    if twin.kind == "wrong-result":
+        assert any(differs(found, expected) for found, expected in pairs)
         return
     told = ran.errors() + [finding for finding in ran.findings if finding.kind in ONLY_WARNED_OF]
     errors = {(finding.kind, finding.array, finding.place.line) for finding in told}

@@ -251,3 +251,24 @@ def test_arrays_made_in_one_line_have_their_names(launch):
 
     arrays = {f.array for f in launch(kernel, 1, 1, np.zeros(1)).findings if f.kind == "uninitialised-read"}
     assert arrays == {"a", "b", "c"}
+
+
+def test_a_flag_must_be_set_up_before_others_look_at_it(launch):
+    def kernel(x, out, barrier):
+        flag = cuda.shared.array(1, int32)
+        t = cuda.threadIdx.x
+        if t == 0:
+            flag[0] = 0
+        if barrier:
+            cuda.syncthreads()
+        if t == 0:
+            cuda.threadfence_block()
+            cuda.atomic.exch(flag, 0, 1)
+        elif t == 32:
+            while cuda.atomic.add(flag, 0, 0) == 0:
+                pass
+            out[0] = x[0]
+
+    for barrier in (True, False):
+        found = _kinds(launch(kernel, 1, 64, np.zeros(1), np.zeros(1), barrier), "error")
+        assert found == ([] if barrier else [("race", "error")])
