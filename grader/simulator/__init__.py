@@ -13,7 +13,9 @@ findings and counters. No GPU, driver or CUDA toolkit takes part. In the order i
   what recursive calls go back to; ``waits`` finds waits that nothing can end;
 - ``memory`` holds the address spaces, ``access`` reads and writes them, ``ranges`` counts;
 - ``operations`` says what operators and functions mean on lanes;
-- ``watch`` (with ``shadow``) looks for races, ``first_writes`` for reads of what nobody wrote, ``findings`` collects.
+- ``watch`` (with ``shadow``) looks for races, ``first_writes`` for reads of what nobody wrote, ``findings`` collects;
+- ``traffic`` counts what accesses cost, ``execution`` how well warps are filled, ``spots`` spares loops to find both
+  out again; ``performance_advice`` (with ``promotions``) makes sentences of it.
 
 ``install``, ``uninstall`` and ``trace`` put it in the place of a GPU for any script of one's own (``live``).
 """

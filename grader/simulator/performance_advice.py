@@ -47,20 +47,26 @@ def advise(facts: Facts, findings: Findings) -> None:
 def _strided(facts: Facts, findings: Findings) -> None:
     """Requests that move at least twice the sectors that their bytes would fill."""
     for place, line in facts.lines.items():
+        verbs, moved, needed = [], 0.0, 0.0
         for kind, verb in (("load", "read"), ("store", "write")):
             requests, sectors = line.get(f"global_{kind}_requests", 0), line.get(f"global_{kind}_sectors", 0)
             if requests < MIN_REQUESTS:
                 continue
             fewest = max(line[f"global_{kind}_bytes"] / requests / SECTOR, 1)
             if sectors / requests >= 2 * fewest:
-                findings.add(
-                    "strided-access",
-                    Severity.ADVICE,
-                    place,
-                    f"A warp's {verb} here moves {sectors / requests:.3g} sectors of 32 bytes where {fewest:.3g} would "
-                    f"hold what its threads {verb}.",
-                    "Let neighbouring threads (threadIdx.x) touch neighbouring elements, the last index of an array.",
-                )
+                verbs.append(verb)
+                if sectors / requests / fewest > moved / max(needed, 1):
+                    moved, needed = sectors / requests, fewest
+        if verbs:
+            what = f"{verbs[0]} here moves" if len(verbs) == 1 else "read and its write here move"
+            findings.add(
+                "strided-access",
+                Severity.ADVICE,
+                place,
+                f"A warp's {what} here move{'s' * (len(verbs) == 1)} {moved:.3g} sectors of 32 bytes, where "
+                f"{needed:.3g} would hold what its threads want.",
+                "Let neighbouring threads (threadIdx.x) touch neighbouring elements, the last index of an array.",
+            )
 
 
 def _bank_conflicts(facts: Facts, findings: Findings) -> None:
