@@ -29,6 +29,7 @@ def launch(
     *arguments: Any,
     shared: int = 0,
     cpu_seconds: float = 60.0,
+    debug: bool = False,
 ) -> SimulatedLaunch:
     """Run a kernel and change the NumPy arguments in place."""
     memory = GlobalSpace(0)
@@ -51,7 +52,7 @@ def launch(
         return references[-1][1]
 
     given = [placed(argument, name) for name, argument in zip(names, arguments, strict=False)]
-    result = simulator.launch(kernel, _triple(grid), _triple(block), given, dynamic_shared_bytes=shared)
+    result = simulator.launch(kernel, _triple(grid), _triple(block), given, dynamic_shared_bytes=shared, debug=debug)
     for argument, reference in references:
         flat = memory.bytes[reference.address : reference.address + argument.nbytes]
         argument[...] = flat.view(argument.dtype).reshape(argument.shape)

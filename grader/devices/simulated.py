@@ -98,6 +98,7 @@ class SimulatedDevice:
                 dynamic_shared_bytes=shared_bytes,
                 signatures=signatures,
                 place=self._text.place(line),
+                debug=bool(kernel.options.debug),
             )
         except KernelError as error:
             raise Refused(rejected(kernel, error, self._text)) from None

@@ -132,6 +132,15 @@ def _keep_smaller(old: Any, value: Any) -> Any:
     return np.where(value < old, value, old)
 
 
+def _larger_number(old: Any, value: Any) -> Any:
+    """A number takes the place of NaN, NaN that of nothing."""
+    return np.where((value > old) | (np.isnan(old) & ~np.isnan(value)), value, old)
+
+
+def _smaller_number(old: Any, value: Any) -> Any:
+    return np.where((value < old) | (np.isnan(old) & ~np.isnan(value)), value, old)
+
+
 _ATOMICS: dict[str, tuple[Callable[..., Any], np.ufunc | None]] = {
     "add": (np.add, np.add),
     "sub": (np.subtract, np.subtract),
@@ -141,8 +150,8 @@ _ATOMICS: dict[str, tuple[Callable[..., Any], np.ufunc | None]] = {
     "exch": (lambda old, value: value, None),
     "max": (_keep_larger, None),
     "min": (_keep_smaller, None),
-    "nanmax": (np.fmax, np.fmax),
-    "nanmin": (np.fmin, np.fmin),
+    "nanmax": (_larger_number, np.fmax),
+    "nanmin": (_smaller_number, np.fmin),
     "inc": (lambda old, value: np.where(old >= value, 0, old + 1).astype(old.dtype), None),
     "dec": (lambda old, value: np.where((old == 0) | (old > value), value, old - 1).astype(old.dtype), None),
 }
@@ -175,7 +184,8 @@ def _emit_atomic(
         body.add(lambda m, r: r.__setitem__(zero, np.int64(0)), (), (zero,))
         positions: tuple[int, ...] = (zero,)
     else:
-        positions = tuple(r for r, _ in body.index_registers(index))
+        # Numba takes indices of atomics as signed: one that has wrapped below zero counts from the end.
+        positions = tuple(body.cast_register(r, t, types.int64) for r, t in body.index_registers(index))
     operands = tuple(body.cast_register(body.register(v.name), body.type_of(v), array_type.dtype) for v in values)
     used = body.is_used(target.name)
 

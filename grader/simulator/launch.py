@@ -27,6 +27,7 @@ from grader.simulator.numba_types import (
     plain,
 )
 from grader.simulator.performance_advice import Facts, advise
+from grader.simulator.printing import Raised
 from grader.simulator.program import Program
 from grader.simulator.shadow import BYTES_PER_GRANULE
 from grader.simulator.sources import Sources
@@ -62,6 +63,10 @@ class SimulatedLaunch:
     accesses: dict[tuple[str, int], int] = field(default_factory=dict)
     # The counters that belong to a line of the source, by line.
     lines: dict[Place, dict[str, int]] = field(default_factory=dict)
+    # What threads printed, by thread.
+    printed: tuple[str, ...] = ()
+    # What the first thread raised, if the kernel has debug=True.
+    raised: Raised | None = None
     # False where threads would have waited for ever: a finding says which, and the launch was given up.
     finished: bool = True
 
@@ -87,6 +92,7 @@ class Simulator:
         dynamic_shared_bytes: int = 0,
         signatures: Sequence[tuple[Any, ...]] = (),
         place: Place = NOWHERE,
+        debug: bool = False,
     ) -> SimulatedLaunch:
         """Run ``kernel`` over ``grid`` and ``block``. ``place`` is the launch's, for advice on its geometry.
 
@@ -108,6 +114,7 @@ class Simulator:
             names,
             dynamic_shared_bytes=dynamic_shared_bytes,
             place=place,
+            debug=debug,
         )
 
     def launch_program(
@@ -122,6 +129,7 @@ class Simulator:
         *,
         dynamic_shared_bytes: int = 0,
         place: Place = NOWHERE,
+        debug: bool = False,
     ) -> SimulatedLaunch:
         """As ``launch``, for a program of ``compile``.
 
@@ -142,7 +150,7 @@ class Simulator:
             value = self._value(argument, source, names[min(number, len(names) - 1)])
             cast = None if isinstance(argument, ArrayRef) else caster(source, target)
             values.append(cast(value) if cast else value)
-        result = self._run(program, grid, block, values, static, dynamic_shared_bytes, place)
+        result = self._run(program, grid, block, values, static, dynamic_shared_bytes, place, debug)
         for argument, value in zip(arguments, values, strict=True):
             self._copy_back(argument, value)
         return result
@@ -191,6 +199,7 @@ class Simulator:
         static: int,
         dynamic: int,
         place: Place,
+        debug: bool,
     ) -> SimulatedLaunch:
         findings = Findings()
         threads = block[0] * block[1] * block[2]
@@ -219,6 +228,7 @@ class Simulator:
         spaces["shared"] = Space("shared", wave_blocks * shared_segment, shared_segment)
         spaces["local"] = Space("local", wave_blocks * threads * local_segment, local_segment)
         machine = Machine(program, spaces, constants, findings, self.deadline, dynamic, self.memory, blocks * threads)
+        machine.debug = debug
         machine.watch = Watch(machine, threads, blocks, _watched([*values, *constants]))
         with np.errstate(all="ignore"):
             for first in range(0, blocks, wave_blocks):
@@ -245,7 +255,15 @@ class Simulator:
         wide = {a.dtype.itemsize * 4 for a in _arrays(values) if a.dtype.kind == "c"}
         facts = Facts(self.gpu, place, blocks, threads, counters, lines, frozenset(floats | wide), program.promotions)
         advise(facts, findings)
-        return SimulatedLaunch(findings.all(), counters, dict(traffic.accesses), lines, not machine.hung)
+        return SimulatedLaunch(
+            findings.all(),
+            counters,
+            dict(traffic.accesses),
+            lines,
+            machine.printed.lines(),
+            machine.raised,
+            not machine.hung,
+        )
 
 
 def _arrays(values: Sequence[Any]) -> Iterator[ArrayRef]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,12 +25,16 @@ from grader.simulator.execution import Execution
 from grader.simulator.findings import Findings
 from grader.simulator.frames import Frames
 from grader.simulator.memory import ArrayRef, GlobalSpace, Space, is_wide, merge, round_up, take
+from grader.simulator.printed import Printed
 from grader.simulator.program import Barrier, Block, Branch, Call, Exit, Jump, Program, Registers, Return
 from grader.simulator.spots import Spot
 from grader.simulator.traffic import Traffic
 from grader.simulator.waits import Waits
 from grader.simulator.watch import Watch
 from grader.simulator.wave import Wave
+
+if TYPE_CHECKING:
+    from grader.simulator.printing import Raised
 
 LaneIndex = npt.NDArray[np.intp]
 # A group that has waited for this many block issues goes first, so that a lane that spins gets its answer in
@@ -95,6 +99,10 @@ class Machine:
         self._barriers: Barriers
         self._frames: Frames
         self.waits: Waits
+        # What threads print; and whether, as with debug=True, the host is told what they raise, and the first of it.
+        self.printed = Printed()
+        self.debug = False
+        self.raised: Raised | None = None
         self.hung = False  # whether lanes were given up that would have waited for ever
         self._issues = 0
         self._unclocked = 0  # lanes

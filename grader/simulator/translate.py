@@ -37,6 +37,7 @@ from grader.simulator.loops import Loop
 from grader.simulator.machine import Machine
 from grader.simulator.numba_types import plain
 from grader.simulator.positions import position_of
+from grader.simulator.printing import translate_print, translate_raise
 from grader.simulator.program import Branch, Call, Exit, Jump, Program, Registers, Return
 from grader.simulator.rejections import is_numbas
 from grader.simulator.sources import Sources
@@ -92,7 +93,7 @@ class Inlined(Body):
         """Registers keep their values until they are overwritten."""
 
     def on_print(self, statement: Any) -> None:
-        """What a kernel prints is not shown by a judge."""
+        translate_print(self, statement)
 
     def on_jump(self, statement: Any) -> None:
         self.block.end = Jump(self.labels[statement.target])
@@ -118,7 +119,8 @@ class Inlined(Body):
             self.block.end = Jump(self.after)
 
     def on_staticraise(self, statement: Any) -> None:
-        """Without debug=True a raise ends the thread and nobody is told."""
+        """A raise ends the thread; without debug=True nobody is told."""
+        translate_raise(self, statement)
         self.block.end = Exit()
         self.skip_rest()
 

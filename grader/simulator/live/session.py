@@ -24,6 +24,7 @@ from grader.simulator.live.driver import DriverApi, api_error
 from grader.simulator.live.heap import Heap
 from grader.simulator.live.kernel import SimulatedKernel, numbas_own
 from grader.simulator.memory import ArrayRef
+from grader.simulator.printing import Raised
 from grader.simulator.sources import AnyFile
 
 Triple = tuple[int, int, int]
@@ -51,7 +52,7 @@ class Session:
         trace = LaunchTrace(kernel.py_func.__name__, calling_place(self.sources), grid, block, shared_bytes)
         with self._lock:
             try:
-                trace = self._run(kernel, args, trace)
+                trace, raised = self._run(kernel, args, trace)
             except LaunchRefused as error:
                 advice = f" {error.advice}" if error.advice else ""
                 self._note(kernel, replace(trace, problem=f"A GPU refuses this launch: {error}.{advice}"))
@@ -71,8 +72,12 @@ class Session:
                 self._note(kernel, replace(trace, problem=str(error)))
                 raise
             self._note(kernel, trace)
+        if raised is not None:
+            raise raised.error()
 
-    def _run(self, kernel: SimulatedKernel, args: Sequence[Any], trace: LaunchTrace) -> LaunchTrace:
+    def _run(
+        self, kernel: SimulatedKernel, args: Sequence[Any], trace: LaunchTrace
+    ) -> tuple[LaunchTrace, Raised | None]:
         threads = trace.block[0] * trace.block[1] * trace.block[2]
         if kernel.launch_bounds and threads > kernel.max_threads_per_block:
             raise LaunchRefused(
@@ -101,7 +106,10 @@ class Session:
             names,
             dynamic_shared_bytes=trace.dynamic_shared_bytes,
             place=trace.place,
+            debug=kernel.debug,
         )
+        for line in result.printed:
+            print(line)
         arguments.finish()
         for after in retr:
             after()
@@ -109,7 +117,7 @@ class Session:
         # Warnings and advice on Numba's own kernels, as of cuda.reduce, are for nobody.
         findings = Findings()
         self._look_at_host(kernel, arguments, values, trace, findings)
-        return replace(
+        seen = replace(
             trace,
             findings=tuple(
                 finding
@@ -119,6 +127,7 @@ class Session:
             counters=result.counters | _by_name(result, values),
             lines=result.lines,
         )
+        return seen, result.raised
 
     def _look_at_host(
         self, kernel: SimulatedKernel, arguments: Arguments, values: list[Any], trace: LaunchTrace, findings: Findings
