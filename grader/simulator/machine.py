@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from grader.errors import NotSimulated
 from grader.records import Place, Severity
 from grader.simulator.barriers import Barriers
 from grader.simulator.execution import Execution
@@ -26,7 +27,7 @@ from grader.simulator.findings import Findings
 from grader.simulator.frames import Frames
 from grader.simulator.memory import ArrayRef, GlobalSpace, Space, is_wide, merge, round_up, take
 from grader.simulator.printed import Printed
-from grader.simulator.program import Barrier, Block, Branch, Call, Exit, Jump, Program, Registers, Return
+from grader.simulator.program import Barrier, Block, Branch, Call, Exit, Jump, Program, Registers, Return, located
 from grader.simulator.spots import Spot
 from grader.simulator.traffic import Traffic
 from grader.simulator.waits import Waits
@@ -188,7 +189,10 @@ class Machine:
             if self.waits.issue(index, lanes, self._pending, self._registers):
                 self._hang(lanes)
                 return
-            self._issue(index, lanes)
+            try:
+                self._issue(index, lanes)
+            except NotSimulated as error:
+                raise located(error, self.program.blocks[index].place) from None
 
     def _choose(self) -> int:
         self._issues += 1

@@ -35,14 +35,14 @@ def translate_print(body: Body, statement: Any) -> None:
     for position, variable in enumerate(statement.args):
         constant = statement.consts.get(position, body.static.get(variable.name))
         if isinstance(constant, str):
-            formats.append(lambda m, r, text=constant: [text] * m.active)
+            formats.append(_fixed(constant))
             continue
         register = body.register(variable.name)
         formats.append(_item(body, plain(body.type_of(variable)), body.static.get(variable.name), register))
         reads.append(register)
     if len(statement.args) > MAX_ITEMS:
         pattern = " ".join(_pattern(plain(body.type_of(variable))) for variable in statement.args)
-        formats = [lambda m, r: [pattern] * m.active]
+        formats = [_fixed(pattern)]
 
     def step(m: Machine, r: Registers) -> None:
         items = [item(m, r) for item in formats]
@@ -50,6 +50,10 @@ def translate_print(body: Body, statement: Any) -> None:
         m.printed.add(np.broadcast_to(m.per_lane("gthread"), m.active), lines)
 
     body.add(step, tuple(reads), ())
+
+
+def _fixed(text: str) -> Format:
+    return lambda m, r: [text] * m.active
 
 
 def _item(body: Body, numba_type: Any, static: Any, register: int) -> Format:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from grader.errors import NotSimulated
 from grader.records import Place
 from grader.simulator.order import weak_topological_order
 
@@ -19,6 +20,13 @@ if TYPE_CHECKING:
 
 Registers = list[Any]
 Step = Callable[["Machine", Registers], None]
+
+
+def located(error: NotSimulated, place: Place) -> NotSimulated:
+    """The same, with the line where it happened."""
+    if "(line " in str(error):
+        return error
+    return NotSimulated(f"{error} (line {place.line}: {place.text})")
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from grader.errors import NotSimulated
 from grader.simulator import (  # noqa: F401  (they register their calls)
     access,
     collective_calls,
@@ -38,7 +39,7 @@ from grader.simulator.machine import Machine
 from grader.simulator.numba_types import plain
 from grader.simulator.positions import position_of
 from grader.simulator.printing import translate_print, translate_raise
-from grader.simulator.program import Branch, Call, Exit, Jump, Program, Registers, Return
+from grader.simulator.program import Branch, Call, Exit, Jump, Program, Registers, Return, located
 from grader.simulator.rejections import is_numbas
 from grader.simulator.sources import Sources
 from grader.simulator.structs import copy_record, field_name, is_record, set_field
@@ -86,7 +87,10 @@ class Inlined(Body):
                 handler = getattr(self, f"on_{name.lower()}", None)
                 if handler is None:
                     raise self.unknown(f"the statement {name}")
-                handler(statement)
+                try:
+                    handler(statement)
+                except NotSimulated as error:
+                    raise located(error, self.place()) from None
         return self.labels[min(ir.blocks)]
 
     def on_del(self, statement: Any) -> None:
