@@ -20,7 +20,7 @@ from grader.simulator.program import Registers
 from grader.simulator.scalar_calls import translate_number_method
 
 # These have types, but the CUDA target cannot compile them.
-_COPIES = ("astype", "copy", "flatten", "ravel")
+_COPIES = ("astype", "copy", "flatten", "nonzero", "ravel", "sort")
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ def translate_method(body: Body, target: Any, expr: Any, signature: Any) -> bool
         return translate_number_method(body, target, method.value, method.name, signature)
     if method.name in _COPIES and isinstance(plain(body.type_of(method.value)), types.Array):
         raise KernelError(
-            f"Numba cannot compile {method.name}() of arrays for a GPU: it would need memory for a copy.", body.line
+            f"Numba cannot compile {method.name}() of arrays for a GPU: write a loop over elements.", body.line
         )
     if method.name not in _METHODS:
         return False
@@ -119,7 +119,7 @@ def sum_elements(body: Body, target: Any, value: Any, signature: Any) -> None:
 
 def _sum(body: Body, target: Any, value: Any, expr: Any, signature: Any) -> None:
     if expr.args or expr.kws:
-        raise body.unknown("sum over an axis")
+        raise KernelError("Numba cannot compile a sum over an axis for a GPU: write a loop over elements.", body.line)
     sum_elements(body, target, value, signature)
 
 

@@ -10,6 +10,7 @@ import enum
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from grader.kernels_text import Position
 from grader.records import Place, Severity
 from grader.simulator.frontend import Frontend, KernelError, TypedFunction, types
 from grader.simulator.machine import Machine
+from grader.simulator.memory import ArrayRef, alike
 from grader.simulator.numba_types import caster, convert, dtype_of, is_scalar, plain
 from grader.simulator.operations import ARITHMETIC, COMPARISONS, INPLACE, TUPLE_OPERATIONS, UNARY
 from grader.simulator.program import Block, Program, Registers
@@ -165,6 +167,10 @@ class Body:
 
     def cast_register(self, source: int, source_type: Any, target_type: Any) -> int:
         """A register that holds ``source`` as ``target_type``."""
+        if isinstance(source_type, types.EnumMember) and isinstance(target_type, types.Float | types.Complex):
+            raise KernelError(
+                "Numba turns a member of an enum into an integer only: write float(int) or .value.", self.line
+            )
         cast = caster(source_type, target_type)
         if cast is None:
             return source
@@ -290,14 +296,15 @@ class Body:
     def operator(self, target: int, function: Any, operands: list[tuple[int, Any]], signature: Any) -> None:
         """``target = function(*operands)`` for an operator, cast as the signature says."""
         function = INPLACE.get(function, function)
-        if function in (operator.is_, operator.is_not) and any(isinstance(t, types.NoneType) for _, t in operands):
+        none = any(isinstance(t, types.NoneType) for _, t in operands)
+        if function in (operator.is_, operator.is_not, operator.eq, operator.ne) and none:
             optional = [register for register, t in operands if isinstance(t, types.Optional)]
             if optional:
-                none = function is operator.is_
-                self.compute(target, lambda pair: np.equal(pair[0], not none), tuple(optional))
+                there = function in (operator.is_not, operator.ne)
+                self.compute(target, lambda pair: np.equal(pair[0], there), tuple(optional))
                 return
             same = all(isinstance(t, types.NoneType | types.Omitted) for _, t in operands)
-            self.hold(target, np.bool_(same == (function is operator.is_)))
+            self.hold(target, np.bool_(same == (function in (operator.is_, operator.eq))))
             return
         kinds = [plain(t) for _, t in operands]
         if any(isinstance(t, types.BaseTuple) for t in kinds) and function in TUPLE_OPERATIONS:
@@ -309,6 +316,14 @@ class Body:
             and isinstance(kinds[1], types.Integer)
         ):
             self.compute(target, _is_in_range, tuple(register for register, _ in operands))
+            return
+        if function in (operator.is_, operator.is_not) and all(isinstance(t, types.Array) for t in kinds):
+            wanted_same, one_type = function is operator.is_, kinds[0] == kinds[1]
+            self.compute(
+                target,
+                lambda a, b: np.equal(_is_one_array(a, b) if one_type else np.False_, wanted_same),
+                tuple(register for register, _ in operands),
+            )
             return
         if any(isinstance(t, types.Array) for t in kinds):
             name = getattr(function, "__name__", function)
@@ -325,6 +340,12 @@ class Body:
         self.compute(target, operation, registers)
         if function in ARITHMETIC:
             self.note_flops(signature.return_type, _FLOPS_OF_COMPLEX.get(function, 1))
+
+
+def _is_one_array(a: ArrayRef, b: ArrayRef) -> Any:
+    """Whether two arrays of one type are the same memory in the same shape."""
+    first, second = alike([a, b])
+    return reduce(np.logical_and, (np.equal(x, y) for x, y in zip(first.parts(), second.parts(), strict=True)))
 
 
 def _is_in_range(parts: tuple[Any, Any, Any], value: Any) -> Any:

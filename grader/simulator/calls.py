@@ -42,6 +42,8 @@ def translate_call(body: Body, target: Any, expr: Any, key: Any) -> bool:
     if isinstance(key, np.ufunc) and not lowers_ufunc(key):
         better = f"use math.{key.__name__}" if hasattr(math, key.__name__) else "use Python's operators and math"
         raise KernelError(f"Numba knows np.{key.__name__} but cannot compile it for a GPU: {better}.", body.line)
+    if getattr(key, "__name__", "") == "resolve_getattr":
+        raise KernelError("Numba cannot compile getattr for a GPU: write the attribute's name.", body.line)
     try:
         handler = DEVICE_CALLS.get(declared_as(key)) or _CALLS.get(key)
     except TypeError:  # an unhashable key is none of ours
@@ -63,6 +65,10 @@ def translate_call(body: Body, target: Any, expr: Any, key: Any) -> bool:
 
 def _named_tuple(body: Body, target: Any, expr: Any, made: Any, signature: Any) -> None:
     """``target = Point(x, y=…)``."""
+    if expr.vararg is not None and not expr.args and not expr.kws:
+        values = body.cast_register(body.register(expr.vararg.name), body.type_of(expr.vararg), signature.return_type)
+        body.compute(body.register(target.name), lambda items: items, (values,))
+        return
     given = dict(zip(made._fields, expr.args, strict=False)) | dict(expr.kws)
     items = [given[name] for name in made._fields if name in given]
     if len(items) != len(signature.return_type):

@@ -118,8 +118,14 @@ def _typed_getitem(body: Body, target: Any, expr: Any) -> None:
 def _subscript(body: Body, target: Any, value: Any, index: Any) -> None:
     value_type = plain(body.type_of(value))
     register, source, place = body.register(target.name), body.register(value.name), body.place()
-    if isinstance(value_type, types.UniTuple):
+    if isinstance(value_type, types.Optional):
+        source, value_type = body.cast_register(source, value_type, value_type.type), value_type.type
+    if isinstance(value_type, types.BaseTuple) and (
+        isinstance(value_type, types.UniTuple) or is_scalar(body.type_of(target))
+    ):
         position = body.register(index.name)
+        wanted = types.UniTuple(plain(body.type_of(target)), len(value_type))
+        source = body.cast_register(source, value_type, wanted)
         name = str(getattr(value, "unversioned_name", value.name)).lstrip("$")
 
         def step(m: Machine, r: Registers) -> None:
@@ -140,6 +146,10 @@ def _subscript(body: Body, target: Any, value: Any, index: Any) -> None:
         return
     if not isinstance(value_type, types.Array):
         raise body.unknown(f"a subscript of {value_type}")
+    if isinstance(plain(body.type_of(index)), types.EllipsisType):
+        raise KernelError(
+            "Numba cannot compile a[...] for a GPU; with another index, as in a[..., 0], it can.", body.line
+        )
     if isinstance(plain(body.type_of(index)), types.NoneType) and not has_builtin_target():
         raise KernelError(
             "Numba cannot compile a[None] for a GPU; with another index, as in a[None, :], it can.", body.line
@@ -152,9 +162,11 @@ def _subscript(body: Body, target: Any, value: Any, index: Any) -> None:
         def step(m: Machine, r: Registers) -> None:
             r[register] = get(m, r[source], tuple([r[p] for p in positions]), place)
     elif all(isinstance(t, types.Integer | types.SliceType | types.EllipsisType | types.NoneType) for _, t in indices):
+        element = is_scalar(body.type_of(target))  # a[i, ...] of one axis
 
         def step(m: Machine, r: Registers) -> None:
-            r[register] = access.view(m, r[source], tuple([r[p] for p in positions]), place)
+            part = access.view(m, r[source], tuple([r[p] for p in positions]), place)
+            r[register] = access.load(m, part, (), place) if element else part
     else:
         raise body.unknown(f"a subscript with {body.type_of(index)}")
     body.add(step, (source, *positions), (register,))

@@ -57,6 +57,8 @@ def set_field(body: Body, record: Any, name: str, value: Any) -> None:
     record_type = plain(body.type_of(record))
     check_alignment(body, record_type, name)
     target, place, field_type = body.register(record.name), body.place(), record_type.typeof(name)
+    if isinstance(field_type, types.NestedArray) and not isinstance(body.type_of(value), types.NestedArray):
+        raise KernelError(f"Numba cannot assign an array to the field {name}: copy element by element.", body.line)
     source = body.cast_register(body.register(value.name), body.type_of(value), field_type)
     field = _field(record_type, name)
     put = (

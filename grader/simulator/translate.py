@@ -136,7 +136,7 @@ class Inlined(Body):
 
     def on_setattr(self, statement: Any) -> None:
         if not is_record(self.type_of(statement.target)):
-            raise self.unknown("assigning to an attribute")
+            raise KernelError("A kernel can assign to fields of records, and to no other attribute.", self.line)
         set_field(self, statement.target, statement.attr, statement.value)
 
     def on_setitem(self, statement: Any) -> None:
@@ -164,7 +164,17 @@ class Inlined(Body):
             self.store_slice(target, indices, value)
             return
         array, source, place = self.register(target.name), self.register(value.name), self.place()
-        source = self.cast_register(source, self.type_of(value), array_type.dtype)
+        value_type = plain(self.type_of(value))
+        if isinstance(value_type, types.Array) and value_type.ndim == 0:
+            element = self.unit.new_register()
+            self.add(lambda m, r: r.__setitem__(element, access.load(m, r[source], (), place)), (source,), (element,))
+            self.store_at(array, indices, self.cast_register(element, value_type.dtype, array_type.dtype), array_type)
+            return
+        self.store_at(array, indices, self.cast_register(source, self.type_of(value), array_type.dtype), array_type)
+
+    def store_at(self, array: int, indices: list[tuple[int, Any]], source: int, array_type: Any) -> None:
+        """``array[indices] = source`` for an index of every axis and a value of the array's dtype."""
+        place = self.place()
         positions = tuple(register for register, _ in indices)
         if is_record(array_type.dtype):
             self.add(

@@ -239,3 +239,35 @@ def test_default_arguments_of_device_functions_keep_their_type(launch):
     x, out = np.arange(4.0), np.zeros((3, 4))
     launch(kernel, 1, 4, x, out)
     np.testing.assert_array_equal(out, [x * 2.5 + 3, x * 0.5 + 3, -(x * 1.5 + 1)])
+
+
+def test_an_array_or_none_and_comparison_with_none(launch):
+    def kernel(a, out):
+        i = cuda.grid(1)
+        row = None
+        if i % 2:
+            row = a[i]
+        out[0, i] = 1 if row is None else row[1]
+        number = None
+        if i > 1:
+            number = i
+        out[1, i] = number != None  # noqa: E711
+        out[2, i] = 7 if number == 3 else 8
+
+    a, out = np.arange(8.0).reshape(4, 2), np.zeros((3, 4))
+    assert _errors(launch(kernel, 1, 4, a, out)) == []
+    assert out.tolist() == [[1, 3, 1, 7], [0, 0, 1, 1], [8, 8, 8, 7]]
+
+
+def test_arrays_are_the_same_where_they_are_the_same_memory(launch):
+    def kernel(a, b, out):
+        i = cuda.grid(1)
+        c = a if i % 2 else b
+        out[0, i] = c is a
+        out[1, i] = c is not b
+        out[2, i] = a[1:] is a[:-1]
+        out[3, i] = (4, 5, 6)[i % 3] + (1, 2.5)[1]
+
+    out = np.zeros((4, 4))
+    launch(kernel, 1, 4, np.zeros(4), np.zeros(4), out)
+    assert out.tolist() == [[0, 1, 0, 1], [0, 1, 0, 1], [0] * 4, [6.5, 7.5, 8.5, 6.5]]
