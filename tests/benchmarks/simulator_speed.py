@@ -116,7 +116,8 @@ def memory() -> float:
 
 def child(mode: str) -> str:
     """What a process of its own prints."""
-    env = dict(os.environ, NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS="0", PYTHONPATH=str(ROOT))
+    paths = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+    env = dict(os.environ, NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS="0", PYTHONPATH=paths)
     if mode == "numba":
         env["NUMBA_ENABLE_CUDASIM"] = "1"
     command = [sys.executable, __file__, mode] if mode != "first" else [sys.executable, "-c", FIRST_LAUNCH]

@@ -434,7 +434,7 @@ CASES = [
         (8, 8),
         (16, 16),
         lambda: [_f(128, 128), _f(128, 128, seed=1), np.zeros((128, 128), np.float32)],
-        differs={"shared_load_requests": VECTORISED, "shared_load_bank_conflicts": VECTORISED},
+        differs={"shared_load_requests": VECTORISED},
         exact=False,
     ),
     Case(dynamic, 64, 256, _pair(64 * 256), shared=1024),
