@@ -11,7 +11,8 @@ findings and counters. No GPU, driver or CUDA toolkit takes part. In the order i
 - ``program`` is what comes of it: basic blocks of steps, ranked by ``order``;
 - ``machine`` schedules groups of lanes of a ``wave`` of blocks over it; ``barriers`` is where they wait, ``frames``
   what recursive calls go back to; ``waits`` finds waits that nothing can end;
-- ``memory`` holds the address spaces, ``access`` reads and writes them, ``ranges`` counts;
+- ``memory`` holds the address spaces, ``access`` reads and writes them, ``views`` are parts of arrays, ``ranges``
+  counts;
 - ``operations`` says what operators and functions mean on lanes;
 - ``watch`` (with ``shadow``) looks for races, ``first_writes`` for reads of what nobody wrote, ``findings`` collects;
 - ``traffic`` counts what accesses cost, ``execution`` how well warps are filled, ``spots`` spares loops to find both

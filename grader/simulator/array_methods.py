@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from grader.errors import NotSimulated
-from grader.simulator import access
+from grader.simulator import access, views
 from grader.simulator.body import Body
 from grader.simulator.frontend import KernelError, types
 from grader.simulator.machine import Machine
@@ -109,7 +109,7 @@ def sum_elements(body: Body, target: Any, value: Any, signature: Any) -> None:
 
     def step(m: Machine, r: Registers) -> None:
         total = np.zeros(m.active, dtype)
-        for lanes, index in access.positions(m, r[source].shape):
+        for lanes, index in views.positions(m, r[source].shape):
             with m.only(lanes):
                 total[lanes] += convert(access.load(m, take(r[source], lanes), index, place), dtype)
         r[register] = total

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from grader.simulator import access
+from grader.simulator import access, views
 from grader.simulator.attributes import translate_attribute
 from grader.simulator.body import Body
 from grader.simulator.frontend import KernelError, has_builtin_target, types
@@ -68,7 +68,7 @@ def _exhaust_iter(body: Body, target: Any, expr: Any) -> None:
     source, register, place = body.register(expr.value.name), body.register(target.name), body.place()
     source_type = plain(body.type_of(expr.value))
     if isinstance(source_type, types.Array):
-        get = access.load if source_type.ndim == 1 and not is_record(source_type.dtype) else access.view
+        get = access.load if source_type.ndim == 1 and not is_record(source_type.dtype) else views.view
 
         def step(m: Machine, r: Registers) -> None:
             r[register] = tuple(get(m, r[source], (np.int64(k),), place) for k in range(expr.count))
@@ -129,7 +129,7 @@ def _subscript(body: Body, target: Any, value: Any, index: Any) -> None:
         name = str(getattr(value, "unversioned_name", value.name)).lstrip("$")
 
         def step(m: Machine, r: Registers) -> None:
-            r[register] = access.pick_item(m, r[source], r[position], name, place)
+            r[register] = views.pick_item(m, r[source], r[position], name, place)
 
         body.add(step, (source, position), (register,))
         return
@@ -139,7 +139,7 @@ def _subscript(body: Body, target: Any, value: Any, index: Any) -> None:
     if isinstance(value_type, types.NumpyFlatType):
         position = body.cast_register(body.register(index.name), body.type_of(index), types.int64)
         body.add(
-            lambda m, r: r.__setitem__(register, access.load_flat(m, r[source], r[position], place)),
+            lambda m, r: r.__setitem__(register, views.load_flat(m, r[source], r[position], place)),
             (source, position),
             (register,),
         )
@@ -157,7 +157,7 @@ def _subscript(body: Body, target: Any, value: Any, index: Any) -> None:
     indices = body.index_registers(index)
     positions = tuple(r for r, _ in indices)
     if len(indices) == value_type.ndim and all(isinstance(t, types.Integer) for _, t in indices):
-        get = access.view if is_record(value_type.dtype) else access.load
+        get = views.view if is_record(value_type.dtype) else access.load
 
         def step(m: Machine, r: Registers) -> None:
             r[register] = get(m, r[source], tuple([r[p] for p in positions]), place)
@@ -165,7 +165,7 @@ def _subscript(body: Body, target: Any, value: Any, index: Any) -> None:
         element = is_scalar(body.type_of(target))  # a[i, ...] of one axis
 
         def step(m: Machine, r: Registers) -> None:
-            part = access.view(m, r[source], tuple([r[p] for p in positions]), place)
+            part = views.view(m, r[source], tuple([r[p] for p in positions]), place)
             r[register] = access.load(m, part, (), place) if element else part
     else:
         raise body.unknown(f"a subscript with {body.type_of(index)}")

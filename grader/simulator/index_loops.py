@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from grader.records import Place
-from grader.simulator import access
+from grader.simulator import access, views
 from grader.simulator.body import Body
 from grader.simulator.frontend import types
 from grader.simulator.loops import POSITION, Loop
@@ -95,7 +95,7 @@ def begin_views(body: Body, target: Any, expr: Any, signature: Any) -> None:
     """``target = np.nditer(array)``: its items are arrays without axes."""
     if len(expr.args) != 1 or expr.kws or not isinstance(plain(body.type_of(expr.args[0])), types.Array):
         raise body.unknown("nditer of more than one array")
-    _begin_elements(body, target, expr.args[0], False, access.view)
+    _begin_elements(body, target, expr.args[0], False, views.view)
 
 
 def begin_flat(body: Body, target: Any, expr: Any) -> None:

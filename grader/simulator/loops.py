@@ -14,7 +14,7 @@ import numpy as np
 
 from grader.errors import NotSimulated
 from grader.records import Place
-from grader.simulator import access
+from grader.simulator import access, views
 from grader.simulator.body import Body
 from grader.simulator.frontend import types
 from grader.simulator.machine import Machine
@@ -83,10 +83,10 @@ class ItemsLoop(Loop):
     def _item(self, m: Machine, items: Any, position: Any) -> Any:
         if isinstance(items, tuple):
             cast = tuple(c(item) if c else item for c, item in zip(self.casts, items, strict=True))
-            return access.pick(cast, position)
+            return views.pick(cast, position)
         if self.dimensions == 1:
             return access.load(m, items, (position,), self.place)
-        return access.view(m, items, (position,), self.place)
+        return views.view(m, items, (position,), self.place)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from grader.records import Place
-from grader.simulator import access
+from grader.simulator import access, views
 from grader.simulator.body import Body
 from grader.simulator.frontend import KernelError, types
 from grader.simulator.machine import Machine
@@ -64,7 +64,7 @@ def set_field(body: Body, record: Any, name: str, value: Any) -> None:
     put = (
         copy_record
         if isinstance(field_type, types.Record)
-        else access.store_view
+        else views.store_view
         if isinstance(field_type, types.NestedArray)
         else _store
     )

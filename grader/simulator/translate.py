@@ -20,6 +20,7 @@ from grader.simulator import (  # noqa: F401  (they register their calls)
     libdevice_calls,
     memory_calls,
     vector_calls,
+    views,
 )
 from grader.simulator.array_methods import Method
 from grader.simulator.body import Body, Routine, Unit
@@ -179,7 +180,7 @@ class Inlined(Body):
         if is_record(array_type.dtype):
             self.add(
                 lambda m, r: copy_record(
-                    m, access.view(m, r[array], tuple([r[p] for p in positions]), place), r[source], place
+                    m, views.view(m, r[array], tuple([r[p] for p in positions]), place), r[source], place
                 ),
                 (array, source, *positions),
                 (),
@@ -211,8 +212,8 @@ class Inlined(Body):
         positions = tuple(register for register, _ in indices)
 
         def step(m: Machine, r: Registers) -> None:
-            rows = access.view(m, r[array], tuple([r[p] for p in positions]), place)
-            access.store_view(m, rows, r[source], place)
+            rows = views.view(m, r[array], tuple([r[p] for p in positions]), place)
+            views.store_view(m, rows, r[source], place)
 
         self.add(step, (array, source, *positions), ())
 
