@@ -16,9 +16,11 @@ import traceback
 import unittest
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 from types import FunctionType, ModuleType, TracebackType
 from typing import Any
 
+HERE = Path(__file__).parent
 ExcInfo = tuple[type[BaseException], BaseException, TracebackType] | tuple[None, None, None]
 
 
@@ -114,6 +116,8 @@ def main(arguments: list[str]) -> None:
     numba.cuda.testing.cudadevrt_missing = lambda: False
     if importlib.util.find_spec("numba.cuda.memory_management") is not None:
         _without_a_run_time()
+    # Some tests start Python again: sitecustomize.py installs the simulator there, too.
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(HERE / "in_children"), os.environ.get("PYTHONPATH", "")])
     recorder = Recorder(out)
     for module in modules:
         try:

@@ -1,7 +1,7 @@
 """Numba's own tests, from the installed package, on the simulator: what does not pass is listed, with why.
 
-The examples of Numba's documentation run always; all of ``numba.cuda.tests.cudapy``, which takes a quarter of an hour,
-runs where this folder is named: ``pytest tests/conformance``.
+The examples of Numba's documentation run always; ``numba.cuda.tests.cudapy`` and ``cudadrv``, which take a quarter of
+an hour, run where this folder is named: ``pytest tests/conformance``.
 """
 
 from __future__ import annotations
@@ -20,23 +20,25 @@ import pytest
 HERE = Path(__file__).parent
 EXAMPLES = "numba.cuda.tests.doc_examples"
 CUDAPY = "numba.cuda.tests.cudapy"
+DRIVER = "numba.cuda.tests.cudadrv"
 SECONDS_PER_MODULE = 400
-
-
-def modules(package: str) -> list[str]:
-    """The test modules of a package of Numba; none where Numba was installed without its tests."""
-    try:
-        spec = importlib.util.find_spec(package)
-    except ImportError:
-        return []
-    folders = spec.submodule_search_locations if spec is not None else None
-    return sorted(f"{package}.{path.stem}" for folder in folders or () for path in Path(folder).glob("test_*.py"))
 
 
 def listed(section: str) -> dict[str, str]:
     """Patterns of test ids, and why those tests do not apply ("does_not_apply") or do not pass ("not_yet")."""
     found: dict[str, str] = tomllib.loads((HERE / "not_passed.toml").read_text(encoding="utf-8"))[section]
     return found
+
+
+def modules(package: str) -> list[str]:
+    """The test modules of a package of Numba that apply; none where Numba was installed without its tests."""
+    try:
+        spec = importlib.util.find_spec(package)
+    except ImportError:
+        return []
+    folders = spec.submodule_search_locations if spec is not None else None
+    found = [f"{package}.{path.stem}" for folder in folders or () for path in Path(folder).glob("test_*.py")]
+    return sorted(module for module in found if f"{module}.*" not in listed("does_not_apply"))
 
 
 def results(module: str) -> Iterator[tuple[str, str, str]]:
@@ -81,8 +83,8 @@ def test_examples_of_numbas_documentation(module: str) -> None:
 
 
 @pytest.mark.timeout(SECONDS_PER_MODULE + 60)
-@pytest.mark.parametrize("module", modules(CUDAPY))
-def test_numbas_tests_of_cuda_python(module: str, request: pytest.FixtureRequest) -> None:
+@pytest.mark.parametrize("module", modules(CUDAPY) + modules(DRIVER))
+def test_numbas_tests_of_kernels_and_of_the_host_side(module: str, request: pytest.FixtureRequest) -> None:
     """Each test passes, or says that it cannot run here, or is listed."""
     if not any(HERE.name in str(argument) for argument in request.config.args):
         pytest.skip("takes a quarter of an hour: pytest tests/conformance")

@@ -90,7 +90,7 @@ class Arguments:
         """A device array in place of an array of the host."""
         self.on_host.append(name)
         out_only = isinstance(hint, numba_args.Out) and not isinstance(hint, numba_args.InOut)
-        device, _ = devicearray.auto_device(hint.value, copy=not out_only, user_explicit=True)
+        device, _ = devicearray.auto_device(hint.value, copy=not out_only)
         array = hint.value
         writeable = isinstance(array, np.ndarray | np.void) and array.flags.writeable
         if writeable and not isinstance(hint, numba_args.In):

@@ -10,6 +10,7 @@ results returned; Numba's built-in target as C does, with results in pointers: `
 from __future__ import annotations
 
 import ctypes
+import importlib
 import itertools
 import threading
 import time
@@ -58,6 +59,18 @@ def api_error(name: str, what: str) -> Exception:
         code = getattr(numba_driver.enums, f"CUDA_ERROR_{name}")
     error: Exception = numba_driver.CudaAPIError(code, what)
     return error
+
+
+def launch_error(name: str, what: str) -> Exception:
+    """As ``api_error``, for launches: numba-cuda launches through cuda.core, which has an exception of its own."""
+    error = api_error(name, what)
+    try:
+        of_core: Any = importlib.import_module("cuda.core._utils.cuda_utils").CUDAError
+    except (ImportError, AttributeError):  # Numba's built-in target, or another version of cuda.core
+        return error
+    both = type("CudaAPIError", (type(error), of_core), {"__module__": type(error).__module__})
+    found: Exception = both(*error.args)
+    return found
 
 
 class Handle(int):

@@ -27,6 +27,10 @@ _FROM_THE_COMPILER = (
 )
 
 
+# Threads per block, blocks per multiprocessor, blocks per cluster.
+MAX_LAUNCH_BOUNDS = 3
+
+
 class _Number(int):
     """A number that may be called, too: versions of cuda.core differ."""
 
@@ -58,6 +62,8 @@ class SimulatedKernel:
             raise RuntimeError("Cannot compile a device function as a kernel")
         if link:
             raise NotSimulated(f"the simulator does not know code that is linked ({py_func.__qualname__}: link=)")
+        if isinstance(launch_bounds, tuple) and len(launch_bounds) > MAX_LAUNCH_BOUNDS:
+            raise ValueError(f"Got {len(launch_bounds)} launch bounds: there are at most {MAX_LAUNCH_BOUNDS}")
         self._session = session
         self.py_func = py_func
         self.argtypes = tuple(argtypes)
@@ -70,6 +76,7 @@ class SimulatedKernel:
             self.typed = session.simulator.frontend.type(py_func, self.argtypes, again=True)
         except KernelError as error:
             raise numbas_own(error) from None
+        self._type_annotation = SimpleNamespace(typemap=self.typed.typemap)
         self.launch_config_sensitive = _depends_on_launch()
         self.captured = captured_by(py_func)
         self._program: Program | None = None

@@ -20,7 +20,7 @@ from grader.simulator.frontend import KernelError
 from grader.simulator.launch import LaunchRefused, SimulatedLaunch, Simulator, StepLimit, deadline_in
 from grader.simulator.live.arguments import Arguments
 from grader.simulator.live.callers import calling_place, is_internal
-from grader.simulator.live.driver import DriverApi, api_error
+from grader.simulator.live.driver import DriverApi, launch_error
 from grader.simulator.live.heap import Heap
 from grader.simulator.live.kernel import SimulatedKernel, numbas_own
 from grader.simulator.memory import ArrayRef
@@ -56,13 +56,13 @@ class Session:
             except LaunchRefused as error:
                 advice = f" {error.advice}" if error.advice else ""
                 self._note(kernel, replace(trace, problem=f"A GPU refuses this launch: {error}.{advice}"))
-                raise api_error("INVALID_VALUE", f"{error}.{advice}") from None
+                raise launch_error("INVALID_VALUE", f"{error}.{advice}") from None
             except StepLimit as error:
                 what = (
                     f"{kernel.py_func.__name__} did not end within {self._launch_seconds:g} s; it was at {error.place}"
                 )
                 self._note(kernel, replace(trace, problem=f"{what}."))
-                raise api_error("LAUNCH_TIMEOUT", what) from None
+                raise launch_error("LAUNCH_TIMEOUT", what) from None
             except KernelError as error:
                 file = error.file or kernel.py_func.__code__.co_filename
                 where = self.sources.place_in(file, error.line)
