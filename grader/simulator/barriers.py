@@ -76,7 +76,19 @@ class Barriers:
         elif barrier.scope == "grid":
             self._watch.passed_grid_barrier()
         elif barrier.orders_memory:
+            lanes = self._in_company(barrier, lanes)
             self._watch.passed_warp_barrier(None if lanes is None else np.unique(self._coordinate("warp")[lanes]))
+
+    def _in_company(self, barrier: Barrier, lanes: LaneIndex | None) -> LaneIndex | None:
+        """The lanes (None: all) whose mask names others, too: who waits for itself alone is ordered behind nobody."""
+        if barrier.mask < 0:
+            return lanes
+        mask = take(self._registers[barrier.mask], lanes)
+        others = (mask & (mask - 1) & 0xFFFFFFFF) != 0
+        if np.all(others):
+            return lanes
+        everyone = np.arange(self._wave.total) if lanes is None else lanes
+        return everyone[np.broadcast_to(others, everyone.shape)]
 
     def _coordinate(self, name: str) -> npt.NDArray[Any]:
         return np.broadcast_to(self._wave.coordinate(name), self._wave.total)

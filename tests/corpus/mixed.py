@@ -289,6 +289,7 @@ def fourier(real, imaginary):
     while half < N:
         cuda.syncthreads()
         # wrong: pass -> race on re at: x, y = re[high] * c - im[high] * s, re[high] * s + im[high] * c
+        # wrong: cuda.syncwarp(1 << t % 32) -> race on re at: x, y = re[high] * c - im[high] * s
         low = t // half * 2 * half + t % half
         high = low + half
         # wrong: high = low + half + 1 -> out-of-bounds on re at: x, y = re[high] * c

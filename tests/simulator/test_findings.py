@@ -272,3 +272,26 @@ def test_a_flag_must_be_set_up_before_others_look_at_it(launch):
     for barrier in (True, False):
         found = _kinds(launch(kernel, 1, 64, np.zeros(1), np.zeros(1), barrier), "error")
         assert found == ([] if barrier else [("race", "error")])
+
+
+def test_a_syncwarp_of_one_lane_orders_nothing_and_of_half_a_warp_its_half(launch):
+    def alone(out):
+        s = cuda.shared.array(32, int32)
+        t = cuda.threadIdx.x
+        s[t] = t
+        cuda.syncwarp(1 << t)
+        out[t] = s[t ^ 1]
+
+    def half(out):
+        s = cuda.shared.array(32, int32)
+        t = cuda.threadIdx.x
+        s[t] = t
+        if t < 16:
+            cuda.syncwarp(0xFFFF)
+            out[t] = s[t ^ 1]
+        else:
+            cuda.syncwarp(0xFFFF0000)
+            out[t] = s[t ^ 1]
+
+    assert _kinds(launch(alone, 1, 32, np.zeros(32)), "error") == [("race", "error")]
+    assert _kinds(launch(half, 1, 32, np.zeros(32)), "error") == []
