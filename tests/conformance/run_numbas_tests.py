@@ -11,13 +11,14 @@ import importlib
 import importlib.util
 import json
 import os
+import runpy
 import sys
 import traceback
 import unittest
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from types import FunctionType, ModuleType, TracebackType
+from types import FunctionType, TracebackType
 from typing import Any
 
 HERE = Path(__file__).parent
@@ -69,26 +70,6 @@ def _why(err: ExcInfo) -> str:
     return " | ".join(lines[:2])[:300]
 
 
-class _NotInstalled:
-    """Numba's tests import filecheck, which looks at machine code, also where they do not use it."""
-
-    def __init__(self, *_: object, **__: object) -> None:
-        raise unittest.SkipTest("compares machine code")
-
-
-def _without_filecheck() -> None:
-    for name, members in (
-        ("matcher", ("Matcher",)),
-        ("options", ("Options",)),
-        ("parser", ("Parser", "pattern_for_opts")),
-        ("finput", ("FInput",)),
-    ):
-        module = ModuleType(f"filecheck.{name}")
-        module.__dict__.update(dict.fromkeys(members, _NotInstalled))
-        sys.modules[module.__name__] = module
-    sys.modules["filecheck"] = ModuleType("filecheck")
-
-
 def _without_a_run_time() -> None:
     """Numba's run time counts allocations in machine code; tests ask it whether memory leaks."""
     from numba.cuda.memory_management.nrt import _nrt_mstats, rtsys
@@ -105,18 +86,14 @@ def main(arguments: list[str]) -> None:
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     warnings.simplefilter("ignore")
-    if importlib.util.find_spec("filecheck") is None:
-        _without_filecheck()
-    from grader import simulator
-
-    simulator.install(launch_seconds=20)
+    runpy.run_path(str(HERE / "in_children" / "sitecustomize.py"))  # installs the simulator
     import numba.cuda.testing
 
     # A library for grid synchronisation in machine code, which nobody makes here.
     numba.cuda.testing.cudadevrt_missing = lambda: False
     if importlib.util.find_spec("numba.cuda.memory_management") is not None:
         _without_a_run_time()
-    # Some tests start Python again: sitecustomize.py installs the simulator there, too.
+    # Some tests start Python again: the simulator is needed there, too.
     os.environ["PYTHONPATH"] = os.pathsep.join([str(HERE / "in_children"), os.environ.get("PYTHONPATH", "")])
     recorder = Recorder(out)
     for module in modules:
