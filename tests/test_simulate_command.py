@@ -109,7 +109,9 @@ def test_a_missing_barrier_is_told_with_line_and_remedy_in_80_columns(tmp_path: 
 def test_strided_access_is_told_with_its_sectors(tmp_path: Path) -> None:
     done = simulate(tmp_path, STRIDED)
     assert done.returncode == 0
-    assert "advice: A warp's read here moves 32 sectors of 32 bytes where 4 would hold" in " ".join(done.stdout.split())
+    assert "advice: A warp's read here moves 32 sectors of 32 bytes, where 4 would hold" in " ".join(
+        done.stdout.split()
+    )
     assert "where    script.py:8  target[i] = source[i * 32]" in done.stdout
     cost = "global memory read 4,096 elements, 128 requests, 4,096 sectors of 32 bytes"
     assert cost in " ".join(done.stdout.split())

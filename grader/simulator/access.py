@@ -156,12 +156,12 @@ def _report_nowhere(machine: Machine, array: ArrayRef, nowhere: Bad, place: Plac
     """Note an access through a row, slice or record that does not exist."""
     lanes = np.flatnonzero(np.broadcast_to(nowhere, machine.active))
     threads = machine.wave.threads(lanes[:1] if machine.lanes is None else machine.lanes[lanes[:1]])
-    block, thread = threads[0]
+    who = machine.wave.say(*threads[0])
     machine.findings.add(
         "out-of-bounds",
         Severity.ERROR,
         place,
-        f"{verb} {array.name} through {array.outside or 'a view outside of it'}, by thread {thread} of block {block}.",
+        f"{verb} {array.name} through {array.outside or 'a view outside of it'}, by thread {who}.",
         f"Let only threads whose index is inside {array.name} get here: guard the access with an if.",
         array=array.name,
         threads=threads,
@@ -191,13 +191,13 @@ def report_outside(
     shape = ", ".join(str(int(np.broadcast_to(n, machine.active)[example])) for n in array.shape)
     where = lanes[:1] if machine.lanes is None else machine.lanes[lanes[:1]]
     threads = machine.wave.threads(where)
-    block, thread = threads[0]
+    who = machine.wave.say(*threads[0])
     comma = "," if len(array.shape) == 1 else ""
     machine.findings.add(
         "out-of-bounds",
         Severity.ERROR,
         place,
-        f"{verb} {array.name}[{position}] outside its shape ({shape}{comma}), by thread {thread} of block {block}.",
+        f"{verb} {array.name}[{position}] outside its shape ({shape}{comma}), by thread {who}.",
         f"Let only threads whose index is inside {array.name} get here: guard the access with an if.",
         array=array.name,
         threads=threads,

@@ -360,12 +360,12 @@ def _check_presence(m: Machine, there: Any, place: Place) -> None:
     if missing.size:
         lanes = missing[:1] if m.lanes is None else m.lanes[missing[:1]]
         threads = m.wave.threads(lanes)
-        block, thread = threads[0]
+        who = m.wave.say(*threads[0])
         m.findings.add(
             "none-used",
             Severity.ERROR,
             place,
-            f"A value that is None is used as a number, by thread {thread} of block {block}: it ends there, silently.",
+            f"A value that is None is used as a number, by thread {who}: it ends there, silently.",
             "Ask `if value is not None` first.",
             threads=threads,
             count=int(missing.size),

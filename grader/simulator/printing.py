@@ -119,6 +119,7 @@ def _note_raise(m: Machine, exception: type[BaseException], arguments: tuple[Any
     """The active lanes raise: Numba tells the host only what was compiled with debug=True raises."""
     threads = m.wave.threads(np.zeros(1, np.intp) if m.lanes is None else m.lanes[:1])
     block, thread = threads[0]
+    who = m.wave.say(block, thread)
     message = f": {', '.join(map(str, arguments))}" if arguments else ""
     what = f"{exception.__name__}{message}"
     if not m.debug:
@@ -126,7 +127,7 @@ def _note_raise(m: Machine, exception: type[BaseException], arguments: tuple[Any
             "silent-raise",
             Severity.ADVICE,
             place,
-            f"A GPU tells nobody about this {what}: the thread just ends, first {thread} of block {block}.",
+            f"A GPU tells nobody about this {what}: the thread just ends, first {who}.",
             "Compile with @cuda.jit(debug=True, opt=False) to have asserts and raises reach the host.",
             threads=threads,
             count=m.active,
@@ -137,7 +138,7 @@ def _note_raise(m: Machine, exception: type[BaseException], arguments: tuple[Any
         "raised",
         Severity.ERROR,
         place,
-        f"{what}, raised by thread {thread} of block {block}.",
+        f"{what}, raised by thread {who}.",
         "Look at what this thread computed before.",
         threads=threads,
         count=m.active,

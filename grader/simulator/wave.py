@@ -148,7 +148,11 @@ class Wave:
         """A thread of the launch, by the linear indices of its block and of itself there, as a person says it."""
         b = (block % self.grid[0], block // self.grid[0] % self.grid[1], block // (self.grid[0] * self.grid[1]))
         t = (thread % self.block[0], thread // self.block[0] % self.block[1], thread // (self.block[0] * self.block[1]))
-        return f"{t} of block {b}"
+        return self.say(b, t)
+
+    def say(self, block: Triple, thread: Triple) -> str:
+        """A thread of the launch as a person says it: "5 of block 2", "(3, 1) of block (0, 2)"."""
+        return f"{_index(thread, self.block)} of block {_index(block, self.grid)}"
 
     def threads(self, lanes: npt.NDArray[Any]) -> tuple[tuple[Triple, Triple], ...]:
         """Block and thread index of some lanes (few: for messages)."""
@@ -161,3 +165,9 @@ class Wave:
             b, t = values[:3], values[3:]
             named.append(((int(b[0]), int(b[1]), int(b[2])), (int(t[0]), int(t[1]), int(t[2]))))
         return tuple(named)
+
+
+def _index(index: Triple, sizes: Triple) -> str:
+    """An index with as many dimensions as the sizes need."""
+    dimensions = max((axis + 1 for axis, size in enumerate(sizes) if size > 1), default=1)
+    return str(index[0]) if dimensions == 1 else f"({', '.join(map(str, index[:dimensions]))})"

@@ -108,7 +108,7 @@ def test_asserts_and_raises_are_told_under_debug_alone(launch, kernel, message):
     assert out.tolist() == [1, 1, 0, 1]
     told = launch(kernel, 1, 4, x, out, debug=True)
     (error,) = [f for f in told.findings if f.severity.value == "error"]
-    assert error.what == f"{message}, raised by thread (2, 0, 0) of block (0, 0, 0)."
+    assert error.what == f"{message}, raised by thread 2 of block 0."
     assert str(told.raised.error()) == f"tid=[2, 0, 0] ctaid=[0, 0, 0]: {message.split(': ')[1]}"
 
 

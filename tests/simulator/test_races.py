@@ -199,7 +199,7 @@ def test_a_race_is_told_with_both_threads_and_lines(launch):
 
     (race,) = launch(kernel, 1, 32, np.zeros(32, np.int32)).findings
     assert race.what == (
-        f"Race on s: thread (0, 0, 0) of block (0, 0, 0) reads what thread (31, 0, 0) of block (0, 0, 0) wrote "
+        f"Race on s: thread 0 of block 0 reads what thread 31 of block 0 wrote "
         f"at line {race.place.line - 1}, and no barrier is in between."
     )
     assert race.place.text == "out[t] = s[31 - t]"
@@ -221,7 +221,7 @@ def test_reading_what_nobody_wrote_is_an_error(launch):
     assert findings["s"].kind == findings["mine"].kind == "uninitialised-read"
     assert (findings["s"].count, findings["mine"].count) == (12, 96)
     assert findings["s"].severity.value == "error"
-    assert "(60, 0, 0) of block (0, 0, 0)" in findings["s"].what
+    assert "60 of block 0" in findings["s"].what
 
 
 def test_a_blocks_shared_memory_is_its_own(launch):
