@@ -178,10 +178,19 @@ class Barriers:
     # ------------------------------------------------------------------ the grid
 
     def _release_grid(self) -> list[Released]:
-        """All threads of the launch, none of which may have returned."""
+        """All threads of the launch that have not returned, if the first of each block is among them.
+
+        In each block the others wait for the first thread, which waits for those of the other blocks: CUDA's
+        cooperative_groups/details/sync.h. So a block whose first thread has returned never comes.
+        """
         waiting = {i: lanes for i, lanes in self._waiting.items() if self._barrier(i).scope == "grid"}
-        if sum(lanes.size for lanes in waiting.values()) < self._wave.launched:
+        if not waiting or sum(lanes.size for lanes in waiting.values()) < self._wave.alive:
             return []
+        everyone = np.concatenate(list(waiting.values()))
+        if np.count_nonzero(self._coordinate("thread")[everyone] == 0) < self._wave.blocks:
+            return []
+        for index in waiting:
+            self._note_early_returns(self._barrier(index))
         self._report_divergence(waiting, self._coordinate("slot"), np.ones(self._wave.blocks, bool))
         self._watch.passed_grid_barrier()
         released = [(self._barrier(index).target, lanes) for index, lanes in waiting.items()]
@@ -199,7 +208,9 @@ class Barriers:
             lines = " and ".join(str(line) for line in sorted(places))
             why = f"Threads wait for each other at lines {lines}, and none of these barriers is ever complete"
         else:
-            why = f"{waiting} threads wait here for the whole grid, and {returned} have returned"
+            why = (
+                f"{waiting} threads wait here for the whole grid, and {returned} have returned, blocks' first ones too"
+            )
         self._findings.add(
             "endless-wait" if len(places) == 1 else "divergent-barrier",
             Severity.ERROR,

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from grader.errors import NotSimulated
-from grader.records import Place, Severity
+from grader.records import Place
 from grader.simulator.barriers import Barriers
 from grader.simulator.execution import Execution
 from grader.simulator.findings import Findings
@@ -187,7 +187,8 @@ class Machine:
                 self._compact(lanes, self.program.blocks[index])
                 lanes = None
             if self.waits.issue(index, lanes, self._pending, self._registers):
-                self._hang(lanes)
+                self.waits.report(self.findings, lanes)
+                self._give_up()
                 return
             try:
                 self._issue(index, lanes)
@@ -294,22 +295,6 @@ class Machine:
         """Give a register a value for these lanes."""
         old = self._registers[register] if self.live_elsewhere(register) else None
         self._registers[register] = merge(old, value, lanes, self.wave.total)
-
-    def _hang(self, lanes: LaneIndex | None) -> None:
-        """All lanes go round for ever: say so and give them up."""
-        places = [self.program.blocks[index].place for index in self.waits.blocks()]
-        some = np.arange(self.wave.total) if lanes is None else lanes
-        others = "every other thread has returned, waits at a barrier or goes round in a loop, too"
-        self.findings.add(
-            "endless-wait",
-            Severity.ERROR,
-            min(places, key=lambda place: place.line),
-            f"Threads stay in this loop for ever: what they read there changes no more, since {others}.",
-            "Look for who changes what the loop waits for. A lock must be given back before it is taken again, and"
-            " threads must not wait for one that itself waits for them.",
-            threads=self.wave.threads(some[:1]),
-        )
-        self._give_up()
 
     def _give_up(self) -> None:
         """No lane runs on."""

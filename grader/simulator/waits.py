@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from grader.records import Severity
+from grader.simulator.findings import Findings
 from grader.simulator.memory import ArrayRef, RangeIterator, take
 from grader.simulator.program import Program, Registers
 from grader.simulator.wave import Wave
@@ -89,9 +91,19 @@ class Waits:
         self._back[here] = True
         return bool(self._back.all())
 
-    def blocks(self) -> list[int]:
-        """Where the lanes were that go round for ever."""
-        return [int(index) for index in np.unique(self._at[self._at >= 0])]
+    def report(self, findings: Findings, lanes: LaneIndex | None) -> None:
+        """Say that the lanes which have been looked at go round for ever; ``lanes`` are some of them."""
+        places = [self._program.blocks[index].place for index in np.unique(self._at[self._at >= 0])]
+        others = "every other thread has returned, waits at a barrier or goes round in a loop, too"
+        findings.add(
+            "endless-wait",
+            Severity.ERROR,
+            min(places, key=lambda place: place.line),
+            f"Threads stay in this loop for ever: what they read there changes no more, since {others}.",
+            "Look for who changes what the loop waits for. A lock must be given back before it is taken again, and"
+            " threads must not wait for one that itself waits for them.",
+            threads=self._wave.threads(np.zeros(1, np.intp) if lanes is None else lanes[:1]),
+        )
 
 
 def _flat(value: Any) -> tuple[Any, ...] | Any:

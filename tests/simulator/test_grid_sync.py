@@ -110,12 +110,28 @@ def test_a_thread_that_never_comes_to_grid_sync_is_found(launch):
         out[i] = 1
         cuda.cg.this_grid().sync()
 
-    result = launch(kernel, 2, 32, np.zeros(60))
-    (finding,) = result.findings
+    result = launch(kernel, 3, 32, np.zeros(60))
+    (finding,) = [f for f in result.findings if f.severity.value == "error"]
     assert finding.kind == "endless-wait"
-    assert finding.place.text == "cuda.cg.this_grid().sync()"
-    assert "60 threads wait here for the whole grid, and 4 have returned" in finding.what
+    assert "cuda.cg.this_grid().sync()" in finding.place.text
+    assert "60 threads wait here for the whole grid, and 36 have returned" in finding.what
     assert not result.finished
+
+
+def test_grid_sync_waits_for_no_thread_that_returned_while_the_first_of_its_block_stays(launch):
+    def kernel(out):
+        i = cuda.grid(1)
+        if i >= out.size:
+            return
+        out[i] = 1
+        cuda.cg.this_grid().sync()
+        out[i] += out[i - 1]
+
+    out = np.zeros(60)
+    result = launch(kernel, 2, 32, out)
+    assert _errors(result) == ["race"]  # the last line reads what its neighbours change
+    assert "early-return" in [f.kind for f in result.findings]
+    assert result.finished
 
 
 def test_grid_sync_of_some_and_a_block_barrier_of_others_is_found(launch):
