@@ -119,7 +119,8 @@ def elementwise(function: Callable[..., float]) -> Operation:
         except OverflowError:
             return math.inf
 
-    return np.vectorize(safe, otypes=[np.float64])
+    by_lane = np.vectorize(safe, otypes=[np.float64])
+    return lambda *values: by_lane(*values)[()]  # one number where all lanes share one
 
 
 def _largest(*values: Any) -> Any:

@@ -104,6 +104,16 @@ def _polar(value: Any) -> tuple[Any, Any]:
     return np.abs(value), np.angle(value)
 
 
+def _from_polar(size: Any, angle: Any) -> Any:
+    """As Python does it: an angle that is no number matters only if the size is neither zero nor infinite."""
+    known = np.isfinite(angle)
+    real = np.where(
+        known, size * np.cos(angle), np.where(size == 0, np.abs(size), np.where(np.isinf(size), size, np.nan))
+    )
+    imag = np.where(known, size * np.sin(angle), np.where(size == 0, 0.0, np.where(np.isinf(size), angle, np.nan)))
+    return _complex(real, imag)
+
+
 def _logarithm(value: Any, base: Any | None = None) -> Any:
     return np.log(value) if base is None else np.log(value) / np.log(base)
 
@@ -115,7 +125,7 @@ _FUNCTIONS: dict[Any, Operation] = {
     np.ldexp: np.ldexp,
     cmath.phase: np.angle,
     cmath.polar: _polar,
-    cmath.rect: lambda size, angle: _complex(size * np.cos(angle), size * np.sin(angle)),
+    cmath.rect: _from_polar,
     cmath.log: _logarithm,
     cmath.isnan: np.isnan,
     cmath.isinf: np.isinf,

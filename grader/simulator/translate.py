@@ -8,6 +8,7 @@ compiling (modules, functions, dtypes, literals) are resolved here and leave no 
 from __future__ import annotations
 
 import inspect
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -260,12 +261,28 @@ class Inlined(Body):
 
     def call(self, target: Any, expr: Any) -> None:
         """A call of a function of kernels.py, or of one that Python, NumPy or Numba provides."""
+        if expr.vararg is not None:
+            expr = self.spread(expr)
         function_type = self.type_of(expr.func)
         function = python_function(function_type)
         if function is not None:
             self.inline_call(target, expr, function)
         elif not translate_call(self, target, expr, callee_key(function_type)):
             self.overloaded_call(target, expr, function_type)
+
+    def spread(self, expr: Any) -> Any:
+        """The same call with the items of ``*args`` as arguments of their own."""
+        items = self.definitions.get(expr.vararg.name)
+        if items is None:
+            source, items = self.register(expr.vararg.name), []
+            for position, item_type in enumerate(plain(self.type_of(expr.vararg))):
+                item = type(expr.vararg)(expr.vararg.scope, f"{expr.vararg.name}*{position}", expr.loc)
+                self.typed.typemap[item.name] = item_type
+                self.compute(self.register(item.name), operator.itemgetter(position), (source,))
+                items.append(item)
+        spread = type(expr).call(expr.func, [*expr.args, *items], expr.kws, expr.loc)
+        self.typed.calltypes[spread] = self.typed.calltypes[expr]
+        return spread
 
     def overloaded_call(self, target: Any, expr: Any, function_type: Any) -> None:
         """A function that Numba itself implements in Python: its body in place of its call."""

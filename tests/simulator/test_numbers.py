@@ -274,3 +274,29 @@ def test_functions_that_numba_writes_in_python_run_as_it_wrote_them(launch):
     out = np.zeros((4, 3))
     launch(kernel, 1, 3, x, out)
     np.testing.assert_array_equal(out, [x + 3, [3] * 3, x == 0, np.arctan2(x, x[0])])
+
+
+def test_functions_of_a_number_that_all_threads_share(launch):
+    def kernel(x, out):
+        i = cuda.grid(1)
+        out[0, i] = math.erf(x)
+        out[1, i] = math.gamma(x + 1)
+        out[2, i] = math.remainder(x, x)
+        out[3, i] = math.lgamma(x) + out[0, i]
+
+    out = np.zeros((4, 8))
+    launch(kernel, 1, 8, 2.5, out)
+    expected = [math.erf(2.5), math.gamma(3.5), 0.0, math.lgamma(2.5) + math.erf(2.5)]
+    np.testing.assert_allclose(out, np.repeat(np.array(expected)[:, None], 8, axis=1), rtol=1e-14)
+
+
+def test_rect_of_angles_that_are_no_numbers(launch):
+    def kernel(size, angle, out):
+        i = cuda.grid(1)
+        out[i] = cmath.rect(size[i], angle[i])
+
+    sizes = [0.0, 0.0, math.inf, 2.0]
+    angles = [math.inf, math.nan, math.nan, 0.5]
+    out = np.zeros(4, np.complex128)
+    launch(kernel, 1, 4, np.array(sizes), np.array(angles), out)
+    np.testing.assert_array_equal(out, [cmath.rect(r, phi) for r, phi in zip(sizes, angles, strict=True)])

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import collections
 import enum
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -274,3 +275,29 @@ def test_arrays_are_the_same_where_they_are_the_same_memory(launch):
     out = np.zeros((4, 4))
     launch(kernel, 1, 4, np.zeros(4), np.zeros(4), out)
     assert out.tolist() == [[0, 1, 0, 1], [0, 1, 0, 1], [0] * 4, [6.5, 7.5, 8.5, 6.5]]
+
+
+def test_tuples_are_spread_over_arguments(launch):
+    @cuda.jit(device=True)
+    def joined(a, b, c=7):
+        return a + 10 * b + 100 * c
+
+    @cuda.jit(device=True)
+    def total(*values):
+        result = 0
+        for value in values:
+            result += value
+        return result
+
+    def kernel(pair, out):
+        i = cuda.grid(1)
+        fixed = (1, i)
+        out[0, i] = joined(*fixed)
+        out[1, i] = joined(i, *pair)
+        out[2, i] = total(i, *fixed, *pair)
+        out[3, i] = math.pow(*pair) + complex(*fixed).imag
+
+    out = np.zeros((4, 4))
+    launch(kernel, 1, 4, (2, 3), out)
+    i = np.arange(4)
+    np.testing.assert_array_equal(out, [1 + 10 * i + 700, i + 20 + 300, i + 1 + i + 5, 8 + i])
