@@ -114,6 +114,8 @@ def convert(value: Any, dtype: np.dtype[Any]) -> Any:
     if dtype.kind in "iu" and np.asarray(value).dtype.kind == "f":
         wide_dtype = np.dtype(f"{dtype.kind}{max(dtype.itemsize, 4)}")
         return _truncated(np.asarray(value), wide_dtype).astype(dtype)[()]
+    if isinstance(value, np.ndarray) and not value.ndim:
+        value = value[()]  # one number that all lanes share
     if is_wide(value):
         wide: npt.NDArray[Any] = value
         return wide if wide.dtype == dtype else wide.astype(dtype)

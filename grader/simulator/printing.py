@@ -101,21 +101,26 @@ class Raised:
     arguments: tuple[Any, ...]
     block: tuple[int, int, int]
     thread: tuple[int, int, int]
+    where: str
 
     def error(self) -> BaseException:
         """The exception as Numba raises it on the host."""
-        where = f"tid={list(self.thread)} ctaid={list(self.block)}"
+        where = f"{self.where}, tid={list(self.thread)} ctaid={list(self.block)}"
         first, *others = self.arguments or ("",)
         return self.exception(f"{where}: {first}" if first else where, *others)
 
 
 def translate_raise(body: Body, statement: Any) -> None:
     """``raise`` and a failed ``assert``: noted; what ends the thread is up to the caller."""
-    exception, arguments, place = statement.exc_class, tuple(statement.exc_args or ()), body.place()
-    body.add(lambda m, r: _note_raise(m, exception or RuntimeError, arguments, place), (), ())
+    exception, arguments, place = statement.exc_class or RuntimeError, tuple(statement.exc_args or ()), body.place()
+    name = body.typed.name.rpartition(".")[2]
+    where = f"In function {name!r}, file {body.typed.filename}, line {body.line}"
+    body.add(lambda m, r: _note_raise(m, exception, arguments, place, where), (), ())
 
 
-def _note_raise(m: Machine, exception: type[BaseException], arguments: tuple[Any, ...], place: Place) -> None:
+def _note_raise(
+    m: Machine, exception: type[BaseException], arguments: tuple[Any, ...], place: Place, where: str
+) -> None:
     """The active lanes raise: Numba tells the host only what was compiled with debug=True raises."""
     threads = m.wave.threads(np.zeros(1, np.intp) if m.lanes is None else m.lanes[:1])
     block, thread = threads[0]
@@ -133,7 +138,7 @@ def _note_raise(m: Machine, exception: type[BaseException], arguments: tuple[Any
             count=m.active,
         )
         return
-    m.raised = m.raised or Raised(exception, arguments, block, thread)
+    m.raised = m.raised or Raised(exception, arguments, block, thread, where)
     m.findings.add(
         "raised",
         Severity.ERROR,

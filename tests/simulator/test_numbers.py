@@ -283,10 +283,11 @@ def test_functions_of_a_number_that_all_threads_share(launch):
         out[1, i] = math.gamma(x + 1)
         out[2, i] = math.remainder(x, x)
         out[3, i] = math.lgamma(x) + out[0, i]
+        out[4, i] = cuda.ffs(np.int32(x * 4)) + cuda.clz(np.int32(x))
 
-    out = np.zeros((4, 8))
+    out = np.zeros((5, 8))
     launch(kernel, 1, 8, 2.5, out)
-    expected = [math.erf(2.5), math.gamma(3.5), 0.0, math.lgamma(2.5) + math.erf(2.5)]
+    expected = [math.erf(2.5), math.gamma(3.5), 0.0, math.lgamma(2.5) + math.erf(2.5), 2 + 30]
     np.testing.assert_allclose(out, np.repeat(np.array(expected)[:, None], 8, axis=1), rtol=1e-14)
 
 

@@ -109,7 +109,9 @@ def test_asserts_and_raises_are_told_under_debug_alone(launch, kernel, message):
     told = launch(kernel, 1, 4, x, out, debug=True)
     (error,) = [f for f in told.findings if f.severity.value == "error"]
     assert error.what == f"{message}, raised by thread 2 of block 0."
-    assert str(told.raised.error()) == f"tid=[2, 0, 0] ctaid=[0, 0, 0]: {message.split(': ')[1]}"
+    said = f"tid=[2, 0, 0] ctaid=[0, 0, 0]: {message.split(': ')[1]}"
+    assert str(told.raised.error()).endswith(said)
+    assert str(told.raised.error()).startswith(f"In function {kernel.__name__!r}, file {__file__}, line ")
 
 
 def test_an_assert_that_holds_says_nothing(launch):
