@@ -87,8 +87,9 @@ class Barriers:
         others = (mask & (mask - 1) & 0xFFFFFFFF) != 0
         if np.all(others):
             return lanes
-        everyone = np.arange(self._wave.total) if lanes is None else lanes
-        return everyone[np.broadcast_to(others, everyone.shape)]
+        everyone: LaneIndex = np.arange(self._wave.total) if lanes is None else lanes
+        named = np.flatnonzero(np.broadcast_to(others, everyone.shape))
+        return everyone[named]
 
     def _coordinate(self, name: str) -> npt.NDArray[Any]:
         return np.broadcast_to(self._wave.coordinate(name), self._wave.total)

@@ -1,9 +1,9 @@
 """Says which unordered accesses are races, and tells of them. Runs in the runner.
 
 ``Watch`` asks, with the marks of earlier accesses and a new one. Of what is found, three kinds do no harm, or may be
-meant: threads that write the value that is there already, that write equal values, and a plain read of what others
-change atomically. They are warnings. But a plain read that follows the atomics in the program, as of a histogram in
-shared memory that is not complete, is a race: nobody has any use for a value that is still being counted.
+meant: a write to global memory of the value that is there already, threads that write equal values, and a plain read
+of what others change atomically. They are warnings. But a plain read that follows the atomics in the program, as of
+a histogram in shared memory that is not complete, is a race: nobody has any use for a value that is still counted.
 """
 
 from __future__ import annotations
