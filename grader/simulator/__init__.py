@@ -14,7 +14,8 @@ findings and counters. No GPU, driver or CUDA toolkit takes part. In the order i
 - ``memory`` holds the address spaces, ``access`` reads and writes them, ``views`` are parts of arrays, ``ranges``
   counts;
 - ``operations`` says what operators and functions mean on lanes;
-- ``watch`` (with ``shadow``, ``fences``, ``races``) looks for races, ``first_writes`` for reads of what nobody wrote, ``findings`` collects;
+- ``watch`` (with ``shadow``, ``fences``, ``races``) looks for races, ``first_writes`` for reads of what nobody wrote,
+  ``findings`` collects;
 - ``traffic`` counts what accesses cost, ``execution`` how well warps are filled, ``spots`` spares loops to find both
   out again; ``performance_advice`` (with ``promotions``) makes sentences of it.
 
