@@ -115,11 +115,18 @@ def translate_raise(body: Body, statement: Any) -> None:
     exception, arguments, place = statement.exc_class or RuntimeError, tuple(statement.exc_args or ()), body.place()
     name = body.typed.name.rpartition(".")[2]
     where = f"In function {name!r}, file {body.typed.filename}, line {body.line}"
-    body.add(lambda m, r: _note_raise(m, exception, arguments, place, where), (), ())
+    # What device functions raise does not reach the host: Numba's issue 8036.
+    in_kernel = len(body.callers) == 1 and body.routine is None
+    body.add(lambda m, r: _note_raise(m, exception, arguments, place, where, in_kernel), (), ())
 
 
 def _note_raise(
-    m: Machine, exception: type[BaseException], arguments: tuple[Any, ...], place: Place, where: str
+    m: Machine,
+    exception: type[BaseException],
+    arguments: tuple[Any, ...],
+    place: Place,
+    where: str,
+    in_kernel: bool,
 ) -> None:
     """The active lanes raise: Numba tells the host only what was compiled with debug=True raises."""
     threads = m.wave.threads(np.zeros(1, np.intp) if m.lanes is None else m.lanes[:1])
@@ -127,13 +134,14 @@ def _note_raise(
     who = m.wave.say(block, thread)
     message = f": {', '.join(map(str, arguments))}" if arguments else ""
     what = f"{exception.__name__}{message}"
-    if not m.debug:
+    if not m.debug or not in_kernel:
         m.findings.add(
             "silent-raise",
             Severity.ADVICE,
             place,
             f"A GPU tells nobody about this {what}: the thread just ends, first {who}.",
-            "Compile with @cuda.jit(debug=True, opt=False) to have asserts and raises reach the host.",
+            "Compile with @cuda.jit(debug=True, opt=False) to have what a kernel itself, no device function,"
+            " asserts and raises reach the host.",
             threads=threads,
             count=m.active,
         )

@@ -120,3 +120,21 @@ def test_an_assert_that_holds_says_nothing(launch):
     assert [f for f in result.findings if f.kind in {"raised", "silent-raise"}] == []
     assert result.raised is None
     assert out.tolist() == [1] * 4
+
+
+def test_what_a_device_function_raises_reaches_nobody(launch):
+    @cuda.jit(device=True)
+    def checked(value):
+        if value < 0:
+            raise ValueError("negative")
+        return value
+
+    def kernel(x, out):
+        i = cuda.grid(1)
+        out[i] = checked(x[i]) + 1
+
+    out = np.zeros(2)
+    result = launch(kernel, 1, 2, np.array([1.0, -1.0]), out, debug=True)
+    assert [f.kind for f in result.findings if f.kind in {"raised", "silent-raise"}] == ["silent-raise"]
+    assert result.raised is None
+    assert out.tolist() == [2, 0]
