@@ -63,7 +63,7 @@ def _strided(facts: Facts, findings: Findings) -> None:
                 "strided-access",
                 Severity.ADVICE,
                 place,
-                f"A warp's {what} {moved:.3g} sectors of 32 bytes, where {needed:.3g} would hold what its threads want.",
+                f"A warp's {what} {moved:.3g} sectors of 32 bytes, where {needed:.3g} would hold what is wanted.",
                 "Let neighbouring threads (threadIdx.x) touch neighbouring elements, the last index of an array.",
             )
 
