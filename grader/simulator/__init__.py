@@ -13,7 +13,9 @@ findings and counters. No GPU, driver or CUDA toolkit takes part. In the order i
   what recursive calls go back to; ``waits`` finds waits that nothing can end;
 - ``memory`` holds the address spaces, ``access`` reads and writes them, ``views`` are parts of arrays, ``ranges``
   counts;
-- ``operations`` says what operators and functions mean on lanes;
+- ``operations`` says what operators and functions mean on lanes; ``scalar_calls``, ``libdevice_calls``, ``half_calls``,
+  ``vector_calls`` and ``memory_calls`` add what Numba offers beyond (``rounding`` rounds as asked); ``printing`` is
+  what threads print and raise;
 - ``watch`` (with ``shadow``, ``fences``, ``races``) looks for races, ``first_writes`` for reads of what nobody wrote,
   ``findings`` collects;
 - ``traffic`` counts what accesses cost, ``execution`` how well warps are filled, ``spots`` spares loops to find both
