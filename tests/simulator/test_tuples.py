@@ -277,6 +277,7 @@ def test_arrays_are_the_same_where_they_are_the_same_memory(launch):
     assert out.tolist() == [[0, 1, 0, 1], [0, 1, 0, 1], [0] * 4, [6.5, 7.5, 8.5, 6.5]]
 
 
+@pytest.mark.skipif(has_builtin_target(), reason="Numba's built-in CUDA target does not type such calls")
 def test_tuples_are_spread_over_arguments(launch):
     @cuda.jit(device=True)
     def joined(a, b, c=7):
