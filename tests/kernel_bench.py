@@ -12,6 +12,7 @@ import numpy as np
 
 from grader.gpu_models import T4
 from grader.kernels_text import KernelsText
+from grader.simulator.configuration import Configuration
 from grader.simulator.launch import SimulatedLaunch, Simulator, deadline_in
 from grader.simulator.memory import ArrayRef, GlobalSpace
 
@@ -52,7 +53,7 @@ def launch(
         return references[-1][1]
 
     given = [placed(argument, name) for name, argument in zip(names, arguments, strict=False)]
-    result = simulator.launch(kernel, _triple(grid), _triple(block), given, dynamic_shared_bytes=shared, debug=debug)
+    result = simulator.launch(kernel, Configuration(_triple(grid), _triple(block), shared), given, debug=debug)
     for argument, reference in references:
         flat = memory.bytes[reference.address : reference.address + argument.nbytes]
         argument[...] = flat.view(argument.dtype).reshape(argument.shape)

@@ -13,10 +13,8 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from grader.plan import JitOptions, TypeOf, View
+from grader.plan import JitOptions, Launch, TypeOf, View
 from grader.records import Failure, Finding, LaunchRecord
-
-Triple = tuple[int, int, int]
 
 
 class Refused(Exception):
@@ -63,17 +61,11 @@ class Device(Protocol):
         it has written it makes a mistake.
         """
 
-    def launch(
-        self,
-        kernel: Kernel,
-        grid: Triple,
-        block: Triple,
-        shared_bytes: int,
-        stream: int,
-        arguments: list[Any],
-        line: int,
-    ) -> None:
-        """Launch. ``arguments`` are ViewArguments, Python or NumPy scalars, or tuples of those."""
+    def launch(self, kernel: Kernel, asked: Launch, arguments: list[Any]) -> None:
+        """Launch ``kernel`` as the plan asked for it.
+
+        ``arguments`` are ViewArguments, Python or NumPy scalars, or tuples of those.
+        """
 
     def fill(self, target: View, value: Any, stream: int) -> None:
         """``target[...] = value``."""

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from grader.devices.base import Kernel, Refused, Triple, ViewArgument
-from grader.devices.simulated import rejected
+from grader.devices.base import Kernel, Refused, ViewArgument
+from grader.devices.rejected import launch_refused, rejected
 from grader.errors import DeviceFault
 from grader.gpu_models import GpuModel
 from grader.kernels_text import KernelsText
-from grader.plan import View
+from grader.plan import Launch, View
 from grader.records import Failure, Finding, LaunchRecord
+from grader.simulator.configuration import LaunchRefused, check_geometry
 from grader.simulator.frontend import KernelError, numba_errors
-from grader.simulator.launch import LaunchRefused, check_geometry
 from grader.simulator.numba_types import declared_type
 from grader.simulator.rejections import explain
 
@@ -116,32 +116,21 @@ class CudaDevice:
             return tuple(self._value(item) for item in argument)
         return self._array(argument.view) if isinstance(argument, ViewArgument) else argument
 
-    def launch(
-        self,
-        kernel: Kernel,
-        grid: Triple,
-        block: Triple,
-        shared_bytes: int,
-        stream: int,
-        arguments: list[Any],
-        line: int,
-    ) -> None:
+    def launch(self, kernel: Kernel, asked: Launch, arguments: list[Any]) -> None:
         """Compile if needed, and launch. Raises Refused, DeviceFault."""
-        here = str(self._text.place(line))
+        place = self._text.place(asked.line)
         try:
-            check_geometry(self._limits, grid, block)
-            self._dispatcher(kernel)[grid, block, self._stream(stream), shared_bytes](
+            check_geometry(self._limits, asked.grid, asked.block)
+            self._dispatcher(kernel)[asked.grid, asked.block, self._stream(asked.stream), asked.shared_bytes](
                 *[self._value(argument) for argument in arguments]
             )
         except LaunchRefused as error:
-            raise Refused(
-                Failure("launch-refused", f"A GPU refuses this launch: {error}.", where=here, advice=error.advice)
-            ) from None
+            raise Refused(launch_refused(error, place)) from None
         except numba_errors() as error:
             raise Refused(rejected(kernel, KernelError(*explain(error)), self._text)) from None
         except self._cuda.cudadrv.driver.CudaAPIError as error:
-            raise self._device_error(error, here) from None
-        self.launches.append(LaunchRecord(kernel.name, line, grid, block, {"launches": 1}))
+            raise self._device_error(error, str(place)) from None
+        self.launches.append(LaunchRecord(kernel.name, asked.line, asked.grid, asked.block, {"launches": 1}))
 
     def _dispatcher(self, kernel: Kernel) -> Any:
         if kernel.function not in self._compiled:

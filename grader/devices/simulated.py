@@ -7,16 +7,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from grader.devices.base import Kernel, Refused, Triple, ViewArgument
+from grader.devices.base import Kernel, Refused, ViewArgument
+from grader.devices.rejected import launch_refused, rejected
 from grader.gpu_models import GpuModel
 from grader.kernels_text import KernelsText
-from grader.plan import View
+from grader.plan import Launch, View
 from grader.records import Failure, Finding, LaunchRecord, Severity
-from grader.simulator.advice import advice_for
+from grader.simulator.configuration import Configuration, LaunchRefused
 from grader.simulator.frames import MAX_DEPTH
 from grader.simulator.frontend import KernelError
-from grader.simulator.launch import LaunchRefused, Simulator, StepLimit, deadline_in
-from grader.simulator.machine import DepthLimit
+from grader.simulator.launch import Simulator, deadline_in
+from grader.simulator.machine import DepthLimit, StepLimit
 from grader.simulator.memory import ArrayRef, GlobalSpace
 from grader.simulator.numba_types import declared_type
 
@@ -74,38 +75,24 @@ class SimulatedDevice:
             "global", argument.name, np.dtype(view.dtype), root + view.offset, view.shape, view.strides, root
         )
 
-    def launch(
-        self,
-        kernel: Kernel,
-        grid: Triple,
-        block: Triple,
-        shared_bytes: int,
-        stream: int,
-        arguments: list[Any],
-        line: int,
-    ) -> None:
+    def launch(self, kernel: Kernel, asked: Launch, arguments: list[Any]) -> None:
         """Simulate a launch. Raises Refused, NotSimulated."""
-        here = str(self._text.place(line))
+        place = self._text.place(asked.line)
         signatures = [
             tuple(declared_type(t.dtype, t.ndim, t.layout) for t in signature) for signature in kernel.signatures
         ]
         try:
             result = self._simulator.launch(
                 kernel.function,
-                grid,
-                block,
+                Configuration(asked.grid, asked.block, asked.shared_bytes, place),
                 [self._reference(argument) for argument in arguments],
-                dynamic_shared_bytes=shared_bytes,
                 signatures=signatures,
-                place=self._text.place(line),
                 debug=bool(kernel.options.debug),
             )
         except KernelError as error:
             raise Refused(rejected(kernel, error, self._text)) from None
         except LaunchRefused as error:
-            raise Refused(
-                Failure("launch-refused", f"A GPU refuses this launch: {error}.", where=here, advice=error.advice)
-            ) from None
+            raise Refused(launch_refused(error, place)) from None
         except DepthLimit as error:
             raise Refused(
                 Failure(
@@ -144,7 +131,7 @@ class SimulatedDevice:
         by_name = {
             f"{kind}_of_{self._names[root]}": n for (kind, root), n in result.accesses.items() if self._names.get(root)
         }
-        self.launches.append(LaunchRecord(kernel.name, line, grid, block, result.counters | by_name))
+        self.launches.append(LaunchRecord(kernel.name, asked.line, asked.grid, asked.block, result.counters | by_name))
 
     def fill(self, target: View, value: Any, stream: int) -> None:
         """``target[...] = value``."""
@@ -165,14 +152,3 @@ class SimulatedDevice:
         """A buffer's bytes."""
         address, nbytes = self._buffers[buffer]
         return self._memory.bytes[address : address + nbytes].copy()
-
-
-def rejected(kernel: Kernel, error: KernelError, text: KernelsText) -> Failure:
-    """The failure of a kernel that Numba cannot compile."""
-    return Failure(
-        "kernel-rejected",
-        f"Numba cannot compile the kernel {kernel.name}.",
-        found=str(error),
-        where=str(text.place(error.line or kernel.line)),
-        advice=advice_for(str(error), error.line, text),
-    )

@@ -93,6 +93,7 @@ def _carry_out(request: Message) -> Message:
 
 def warm_up() -> None:
     """Import and type once what every job needs, so that a job begins in milliseconds."""
+    from grader.simulator.configuration import Configuration
     from grader.simulator.launch import Simulator, deadline_in
     from grader.simulator.memory import ArrayRef, GlobalSpace
 
@@ -100,7 +101,7 @@ def warm_up() -> None:
     memory = GlobalSpace(0)
     array = ArrayRef.contiguous("global", "a", np.dtype(np.float32), memory.allocate(256), (8, 8))
     simulator = Simulator(DEFAULT, KernelsText(b""), memory, deadline_in(60.0))
-    simulator.launch(warm_up_kernel, (1, 1, 1), (8, 8, 1), [array])
+    simulator.launch(warm_up_kernel, Configuration((1, 1, 1), (8, 8, 1)), [array])
 
 
 if __name__ == "__main__":

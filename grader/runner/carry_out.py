@@ -59,15 +59,7 @@ def carry_out(
                     _argument(argument, names[i] if i < len(names) else f"argument {i}", inputs)
                     for i, argument in enumerate(operation.arguments)
                 ]
-                device.launch(
-                    kernel,
-                    operation.grid,
-                    operation.block,
-                    operation.shared_bytes,
-                    operation.stream,
-                    arguments,
-                    operation.line,
-                )
+                device.launch(kernel, operation, arguments)
             case Fill():
                 device.fill(operation.target, _argument(operation.value, "", inputs), operation.stream)
             case Copy():

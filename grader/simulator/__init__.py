@@ -3,7 +3,8 @@
 In: a Python function, argument arrays and scalars, a launch configuration. Out: the arrays changed in place,
 findings and counters. No GPU, driver or CUDA toolkit takes part. In the order in which a launch passes them:
 
-- ``launch`` checks it as a GPU would and ties the rest together;
+- ``launch`` ties the rest together: ``configuration`` checks it as a GPU would, ``signatures`` finds the Numba types
+  of its ``arguments``;
 - ``frontend`` types the kernel with Numba's own pipeline; ``numba_types`` turns its types into dtypes and casts;
 - ``translate`` (statements), ``structs``, ``expressions``, ``loops``, ``index_loops``, ``attributes``,
   ``array_methods``, ``calls``, ``device_calls`` and ``collective_calls`` (``registry``) turn typed IR into steps of a

@@ -28,6 +28,7 @@ import numpy as np
 from grader.gpu_models import T4
 from grader.kernels_text import KernelsText
 from grader.records import Finding, Severity
+from grader.simulator.configuration import Configuration
 from grader.simulator.launch import SimulatedLaunch, Simulator, deadline_in
 from grader.simulator.memory import ArrayRef, GlobalSpace
 
@@ -124,7 +125,7 @@ class Bench:
     def launch(self, kernel: Callable[..., Any], grid: Any, block: Any, *arguments: Any, shared: int = 0) -> None:
         """``kernel[grid, block, 0, shared](*arguments)``."""
         given = [self._given(*pair) for pair in zip(kernel.__code__.co_varnames, arguments, strict=False)]
-        result = self._simulator.launch(kernel, _triple(grid), _triple(block), given, dynamic_shared_bytes=shared)
+        result = self._simulator.launch(kernel, Configuration(_triple(grid), _triple(block), shared), given)
         self.findings += result.findings
         self.launches.append(result)
         for argument, reference in zip(arguments, given, strict=True):

@@ -10,7 +10,7 @@ import pytest
 from numba import cuda, float32, int8, int32, uint8, uint32
 
 from grader.simulator.frontend import KernelError, types
-from grader.simulator.launch import choose_signature
+from grader.simulator.signatures import choose_signature
 
 
 def _errors(launched):

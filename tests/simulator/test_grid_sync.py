@@ -10,7 +10,7 @@ import pytest
 from numba import cuda, float32, int32
 
 from grader.errors import NotSimulated
-from grader.simulator.launch import LaunchRefused
+from grader.simulator.configuration import LaunchRefused
 from grader.simulator.machine import StepLimit
 
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from numba import cuda, float32
 
+from grader.simulator.configuration import LaunchRefused
 from grader.simulator.frontend import KernelError
-from grader.simulator.launch import LaunchRefused
 
 
 def _store(out):

@@ -14,20 +14,20 @@ from typing import Any
 from grader.errors import NotSimulated
 from grader.gpu_models import GpuModel
 from grader.records import LaunchTrace, Severity
+from grader.simulator.configuration import Configuration, LaunchRefused, Triple
 from grader.simulator.dimensions import unused_dimension
 from grader.simulator.findings import Findings
 from grader.simulator.frontend import KernelError
-from grader.simulator.launch import LaunchRefused, SimulatedLaunch, Simulator, StepLimit, deadline_in
+from grader.simulator.launch import SimulatedLaunch, Simulator, deadline_in
 from grader.simulator.live.arguments import Arguments
 from grader.simulator.live.callers import calling_place, is_internal
 from grader.simulator.live.driver import DriverApi, launch_error
 from grader.simulator.live.heap import Heap
 from grader.simulator.live.kernel import SimulatedKernel, numbas_own
+from grader.simulator.machine import StepLimit
 from grader.simulator.memory import ArrayRef
 from grader.simulator.printing import Raised
 from grader.simulator.sources import AnyFile
-
-Triple = tuple[int, int, int]
 
 
 class Session:
@@ -98,14 +98,11 @@ class Session:
         self.simulator.deadline = deadline_in(self._launch_seconds)
         result = self.simulator.launch_program(
             kernel.program,
-            trace.grid,
-            trace.block,
+            Configuration(trace.grid, trace.block, trace.dynamic_shared_bytes, trace.place),
             values,
             tuple(given),
             kernel.argtypes,
             names,
-            dynamic_shared_bytes=trace.dynamic_shared_bytes,
-            place=trace.place,
             debug=kernel.debug,
         )
         for line in result.printed:
