@@ -12,8 +12,8 @@ findings and counters. No GPU, driver or CUDA toolkit takes part. In the order i
 - ``program`` is what comes of it: basic blocks of steps, ranked by ``order``;
 - ``machine`` schedules groups of lanes of a ``wave`` of blocks over it; ``barriers`` is where they wait, ``frames``
   what recursive calls go back to; ``waits`` finds waits that nothing can end;
-- ``memory`` holds the address spaces, ``access`` reads and writes them, ``views`` are parts of arrays, ``ranges``
-  counts;
+- ``memory`` holds the address spaces, ``lane_values`` what lanes have in registers; ``access`` reads and writes
+  memory, ``views`` are parts of arrays, ``ranges`` counts;
 - ``operations`` says what operators and functions mean on lanes; ``scalar_calls``, ``libdevice_calls``, ``half_calls``,
   ``vector_calls`` and ``memory_calls`` add what Numba offers beyond (``rounding`` rounds as asked); ``printing`` is
   what threads print and raise;

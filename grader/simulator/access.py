@@ -13,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from grader.records import Place, Severity
-from grader.simulator.machine import LaneIndex, Machine
-from grader.simulator.memory import ArrayRef, is_wide, take
+from grader.simulator.lane_values import LaneIndex, is_wide, take
+from grader.simulator.machine import Machine
+from grader.simulator.memory import ArrayRef
 from grader.simulator.numba_types import convert
 from grader.simulator.spots import Located, Spot
 

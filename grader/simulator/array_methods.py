@@ -13,8 +13,9 @@ from grader.errors import NotSimulated
 from grader.simulator import access, views
 from grader.simulator.body import Body
 from grader.simulator.frontend import KernelError, types
+from grader.simulator.lane_values import is_wide, take
 from grader.simulator.machine import Machine
-from grader.simulator.memory import ArrayRef, is_wide, take
+from grader.simulator.memory import ArrayRef
 from grader.simulator.numba_types import convert, dtype_of, is_scalar, plain
 from grader.simulator.program import Registers
 from grader.simulator.scalar_calls import translate_number_method

@@ -10,12 +10,11 @@ import numpy.typing as npt
 
 from grader.records import Place, Severity
 from grader.simulator.findings import Findings
-from grader.simulator.memory import is_wide, merge, take
+from grader.simulator.lane_values import LaneIndex, is_wide, merge, take
 from grader.simulator.program import Barrier, Block, Program, Registers
 from grader.simulator.watch import Watch
 from grader.simulator.wave import Wave
 
-LaneIndex = npt.NDArray[np.intp]
 Released = tuple[int, LaneIndex]  # where to go on, and who
 
 

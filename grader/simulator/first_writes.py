@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from grader.records import Place, Severity
-from grader.simulator.memory import ArrayRef, is_wide
+from grader.simulator.lane_values import is_wide
+from grader.simulator.memory import ArrayRef
 from grader.simulator.spots import Located
 
 if TYPE_CHECKING:

@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from grader.simulator.memory import take
+from grader.simulator.lane_values import LaneIndex, take
 from grader.simulator.program import Call
 
-LaneIndex = npt.NDArray[np.intp]
 # A thread of a GPU has a stack of 1 KiB unless the host asks for more (CUDA Driver API, CU_LIMIT_STACK_SIZE): so
 # many calls inside each other need more than that, even at one byte each.
 MAX_DEPTH = 1024

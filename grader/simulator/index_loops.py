@@ -16,9 +16,9 @@ from grader.records import Place
 from grader.simulator import access, views
 from grader.simulator.body import Body
 from grader.simulator.frontend import types
+from grader.simulator.lane_values import merge, take
 from grader.simulator.loops import POSITION, Loop
 from grader.simulator.machine import Machine
-from grader.simulator.memory import merge, take
 from grader.simulator.numba_types import plain
 from grader.simulator.program import Registers
 from grader.simulator.ranges import advance, make_iterator

@@ -17,8 +17,8 @@ from grader.records import Place
 from grader.simulator import access, views
 from grader.simulator.body import Body
 from grader.simulator.frontend import types
+from grader.simulator.lane_values import RangeIterator, is_wide, merge, take
 from grader.simulator.machine import Machine
-from grader.simulator.memory import RangeIterator, is_wide, merge, take
 from grader.simulator.numba_types import Cast, caster, dtype_of, is_scalar, plain
 from grader.simulator.program import Registers
 from grader.simulator.ranges import advance, make_iterator

@@ -17,7 +17,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from grader.errors import NotSimulated
 from grader.records import Place
@@ -25,7 +24,8 @@ from grader.simulator.barriers import Barriers
 from grader.simulator.execution import Execution
 from grader.simulator.findings import Findings
 from grader.simulator.frames import Frames
-from grader.simulator.memory import ArrayRef, GlobalSpace, Space, is_wide, merge, round_up, take
+from grader.simulator.lane_values import LaneIndex, is_wide, merge, take
+from grader.simulator.memory import ArrayRef, GlobalSpace, Space, round_up
 from grader.simulator.printed import Printed
 from grader.simulator.program import Barrier, Block, Branch, Call, Exit, Jump, Program, Registers, Return, located
 from grader.simulator.spots import Spot
@@ -37,7 +37,6 @@ from grader.simulator.wave import Wave
 if TYPE_CHECKING:
     from grader.simulator.printing import Raised
 
-LaneIndex = npt.NDArray[np.intp]
 # A group that has waited for this many block issues goes first, so that a lane that spins gets its answer in
 # milliseconds. Lanes that leave a longer loop one by one then go on in batches, which costs time but nothing else:
 # barriers, also those within a warp, wait for all.

@@ -12,7 +12,8 @@ import numpy.typing as npt
 
 from grader.errors import NotSimulated
 from grader.simulator.frontend import types
-from grader.simulator.memory import NOWHERE, ArrayRef, is_wide
+from grader.simulator.lane_values import is_wide
+from grader.simulator.memory import NOWHERE, ArrayRef
 
 _SCALARS = {
     name: np.dtype(name)

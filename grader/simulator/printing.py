@@ -16,7 +16,7 @@ import numpy as np
 from grader.records import Place, Severity
 from grader.simulator.body import Body
 from grader.simulator.frontend import types
-from grader.simulator.memory import is_wide
+from grader.simulator.lane_values import is_wide
 from grader.simulator.numba_types import is_scalar, plain
 from grader.simulator.program import Registers
 

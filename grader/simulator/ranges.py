@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from grader.simulator.lane_values import RangeIterator, is_wide, widen
 from grader.simulator.machine import Machine
-from grader.simulator.memory import RangeIterator, is_wide, widen
 
 
 def make_iterator(dtype: np.dtype[Any], start: Any, stop: Any, step: Any) -> RangeIterator:

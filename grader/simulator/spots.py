@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from grader.simulator.memory import ArrayRef, is_wide
+from grader.simulator.lane_values import is_wide
+from grader.simulator.memory import ArrayRef
 
 
 @dataclass

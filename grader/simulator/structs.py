@@ -16,8 +16,9 @@ from grader.records import Place
 from grader.simulator import access, views
 from grader.simulator.body import Body
 from grader.simulator.frontend import KernelError, types
+from grader.simulator.lane_values import take
 from grader.simulator.machine import Machine
-from grader.simulator.memory import ArrayRef, take
+from grader.simulator.memory import ArrayRef
 from grader.simulator.numba_types import dtype_of, plain
 from grader.simulator.program import Registers
 

@@ -16,8 +16,9 @@ from grader.errors import NotSimulated
 from grader.records import Place
 from grader.simulator import access
 from grader.simulator.frontend import KernelError
-from grader.simulator.machine import LaneIndex, Machine
-from grader.simulator.memory import NOWHERE, ArrayRef, alike, is_wide, take
+from grader.simulator.lane_values import LaneIndex, is_wide, take
+from grader.simulator.machine import Machine
+from grader.simulator.memory import NOWHERE, ArrayRef, alike
 
 
 def view(machine: Machine, array: ArrayRef, items: tuple[Any, ...], place: Place) -> ArrayRef:

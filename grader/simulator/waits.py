@@ -16,11 +16,11 @@ import numpy.typing as npt
 
 from grader.records import Severity
 from grader.simulator.findings import Findings
-from grader.simulator.memory import ArrayRef, RangeIterator, take
+from grader.simulator.lane_values import LaneIndex, RangeIterator, take
+from grader.simulator.memory import ArrayRef
 from grader.simulator.program import Program, Registers
 from grader.simulator.wave import Wave
 
-LaneIndex = npt.NDArray[np.intp]
 # The first look, in block issues of the wave; each next one after twice as many.
 FIRST_LOOK = 1 << 11
 

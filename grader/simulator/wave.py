@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from grader.simulator.configuration import Triple
+
 WARP = 32
-Triple = tuple[int, int, int]
 
 
 class Wave:
