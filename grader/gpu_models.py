@@ -8,6 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+# Of every NVIDIA GPU so far: threads of a warp, and bytes that global memory moves at the least.
+WARP_SIZE = 32
+SECTOR_BYTES = 32
+
 
 @dataclass(frozen=True)
 class GpuModel:
@@ -24,7 +28,7 @@ class GpuModel:
     max_blocks_per_multiprocessor: int = 16
     shared_bytes_per_multiprocessor: int = 64 << 10
     registers_per_multiprocessor: int = 65536
-    warp_size: int = 32
+    warp_size: int = WARP_SIZE
     clock_khz: int = 1_590_000
     memory_bytes: int = 16 << 30
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from grader.gpu_models import GpuModel, occupancy
+from grader.gpu_models import SECTOR_BYTES, GpuModel, occupancy
 from grader.records import LaunchGroup, LaunchTrace, Place, Severity
 from grader.reports.text import finding_lines, one_line, wrapped
 
@@ -175,7 +175,7 @@ def _counters(launch: LaunchTrace, gpu: GpuModel, width: int) -> Iterator[Line]:
             told = ", ".join(_count(counted[name], one, more).rstrip() for name, one, more in parts if name in counted)
             yield from _row(label, told, width)
     flops = sum(count for name, count in counted.items() if name.startswith("flops_"))
-    moved = sum(counted.get(f"global_{kind}_sectors", 0) for kind in ("load", "store")) * 32
+    moved = sum(counted.get(f"global_{kind}_sectors", 0) for kind in ("load", "store")) * SECTOR_BYTES
     if flops and moved:
         yield from _row("arithmetic intensity", f"{flops / moved:.2g} operations per byte moved", width)
     steps = counted.get("warp_steps", 0)

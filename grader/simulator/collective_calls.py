@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from grader.gpu_models import WARP_SIZE
 from grader.simulator.body import Body
 from grader.simulator.frontend import types
 from grader.simulator.machine import Machine
@@ -94,7 +95,7 @@ def _no_effect(body: Body, target: Any, expr: Any, signature: Any) -> None:
 # ---------------------------------------------------------------------------- shuffles
 
 _SOURCES: dict[str, Callable[[Any, Any], Any]] = {
-    "idx": lambda lane, amount: np.broadcast_to(amount, lane.shape) % 32,
+    "idx": lambda lane, amount: np.broadcast_to(amount, lane.shape) % WARP_SIZE,
     "up": lambda lane, amount: lane - amount,
     "down": lambda lane, amount: lane + amount,
     "xor": lambda lane, amount: lane ^ amount,
@@ -113,7 +114,7 @@ def _emit_shuffle(body: Body, mode: str, variables: tuple[Any, Any, Any], result
     def step(m: Machine, r: Registers) -> None:
         warp, lane, table = positions(m)
         wanted = _SOURCES[mode](lane, r[offset])
-        inside = (wanted >= 0) & (wanted < 32)
+        inside = (wanted >= 0) & (wanted < WARP_SIZE)
         position = np.where(inside, table[warp, np.where(inside, wanted, 0)], -1)
         there = position >= 0
         values = np.broadcast_to(r[source], m.active)[np.where(there, position, np.arange(m.active))]
@@ -126,7 +127,7 @@ def positions(m: Machine) -> tuple[Any, Any, Any]:
     """For the active lanes: warp, lane, and a table (warp, lane) → position among the active lanes or -1."""
     warp = np.broadcast_to(m.per_lane("warp"), m.active)
     lane = np.broadcast_to(m.per_lane("lane"), m.active)
-    table = np.full((m.wave.warps, 32), -1, np.int64)
+    table = np.full((m.wave.warps, WARP_SIZE), -1, np.int64)
     table[warp, lane] = np.arange(m.active)
     return warp, lane, table
 
@@ -222,7 +223,7 @@ def _emit_match(body: Body, target: Any, expr: Any, signature: Any, *, everyone:
         named = np.broadcast_to(r[named_by], m.active) & 0xFFFFFFFF
         there = table[warp]  # per active lane the positions of its warp's lanes
         same = (there >= 0) & (bits[np.maximum(there, 0)] == bits[:, None])
-        found = (same.astype(np.int64) << np.arange(32)).sum(axis=1) & named
+        found = (same.astype(np.int64) << np.arange(WARP_SIZE)).sum(axis=1) & named
         if not everyone:
             r[register] = convert(convert(found, _UINT32), _INT32)
             return

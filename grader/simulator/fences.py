@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from grader.gpu_models import WARP_SIZE
 from grader.simulator.shadow import NOBODY, WARP_SHIFT, Numbering, Threads
 
 Times = npt.NDArray[np.int64]
@@ -50,7 +51,7 @@ class Fences:
         """These warps (through the launch) pass a ``syncwarp``."""
         self._warp_met[warps] = time
         if self._known is not None:
-            by_warp = self._known.acquired.reshape(-1, 1 << WARP_SHIFT)
+            by_warp = self._known.acquired.reshape(-1, WARP_SIZE)
             by_warp[warps] = by_warp[warps].max(axis=1, keepdims=True)
 
     def fence(self, threads: Threads, time: int, *, for_device: bool) -> None:
@@ -76,7 +77,7 @@ class Fences:
             # Fences of others, before a barrier that these threads have passed, too.
             for groups, met, width in (
                 (blocks, self._block_met, 1 << self._number.shift),
-                (warps, self._warp_met, 1 << WARP_SHIFT),
+                (warps, self._warp_met, WARP_SIZE),
             ):
                 fenced = known.fenced[row].reshape(-1, width)[groups]
                 handed_on = (fenced <= met[groups][:, None]) & (fenced > NEVER)
@@ -85,7 +86,7 @@ class Fences:
                 published = known.published[row].reshape(-1, width)
                 published[groups] = np.where(handed_on, fenced, published[groups])
                 covers = known.covers[row].reshape(-1, width)[groups]
-                theirs = groups if width > 1 << WARP_SHIFT else groups >> (self._number.shift - WARP_SHIFT)
+                theirs = groups if width > WARP_SIZE else groups >> (self._number.shift - WARP_SHIFT)
                 np.maximum.at(covered, theirs, np.where(handed_on, covers, NEVER).max(axis=1))
 
     # ------------------------------------------------------------------ what that orders

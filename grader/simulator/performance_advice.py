@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from grader.gpu_models import GpuModel, occupancy
+from grader.gpu_models import SECTOR_BYTES, WARP_SIZE, GpuModel, occupancy
 from grader.records import Place, Severity
 from grader.simulator.findings import Findings
 
@@ -19,8 +19,6 @@ MIN_REQUESTS = 64
 MIN_THREADS = 4096
 # A grid is said to leave a GPU idle if there is this much work for each multiprocessor: accesses of global memory.
 WORK_PER_MULTIPROCESSOR = 4096
-SECTOR = 32  # bytes
-WARP = 32
 Lines = Mapping[Place, Mapping[str, int]]
 
 
@@ -52,7 +50,7 @@ def _strided(facts: Facts, findings: Findings) -> None:
             requests, sectors = line.get(f"global_{kind}_requests", 0), line.get(f"global_{kind}_sectors", 0)
             if requests < MIN_REQUESTS:
                 continue
-            fewest = max(line[f"global_{kind}_bytes"] / requests / SECTOR, 1)
+            fewest = max(line[f"global_{kind}_bytes"] / requests / SECTOR_BYTES, 1)
             if sectors / requests >= 2 * fewest:
                 verbs.append(verb)
                 if sectors / requests / fewest > moved / max(needed, 1):
@@ -89,7 +87,7 @@ def _divergence(facts: Facts, findings: Findings) -> None:
     """Warps that run with under three quarters of their lanes, on average: the branch that parts most of them."""
     counters = facts.counters
     filled = counters.get("thread_steps", 0) / max(counters.get("warp_steps", 0), 1)
-    if facts.threads < WARP or filled >= 0.75 * WARP:
+    if facts.threads < WARP_SIZE or filled >= 0.75 * WARP_SIZE:
         return
     place = max(facts.lines, key=lambda p: facts.lines[p].get("divergent_branches", 0), default=None)
     if place is None:
@@ -161,7 +159,7 @@ def _few_warps(facts: Facts, findings: Findings) -> None:
 
 def _part_of_a_warp(facts: Facts, findings: Findings) -> None:
     """Blocks whose last warp is not full, and is an eighth of the block or more."""
-    idle = -facts.threads % WARP
+    idle = -facts.threads % WARP_SIZE
     if idle and idle >= (facts.threads + idle) / 8 and facts.blocks * facts.threads >= MIN_THREADS:
         findings.add(
             "partial-warps",

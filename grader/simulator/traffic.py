@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from grader.gpu_models import SECTOR_BYTES
 from grader.records import Place
 from grader.simulator.lane_values import is_wide
 from grader.simulator.memory import ArrayRef
@@ -25,7 +26,7 @@ from grader.simulator.spots import Located
 if TYPE_CHECKING:
     from grader.simulator.machine import Machine
 
-SECTOR_SHIFT = 5  # 32 bytes
+SECTOR_SHIFT = SECTOR_BYTES.bit_length() - 1
 BANK_SHIFT = 2  # 4 bytes
 BANKS = 32
 # Above all sectors and words of a space, so that a warp's number and a sector make one key.
@@ -121,7 +122,7 @@ class Traffic:
         """The same, for an access that is the one before, moved."""
         assert there.spot is not None
         first = int(there.elements[0]) * there.unit
-        phase = first & ((1 << SECTOR_SHIFT) - 1) if array.space == "global" else 0
+        phase = first & (SECTOR_BYTES - 1) if array.space == "global" else 0
         if phase not in there.spot.costs:
             at = there.elements * there.unit
             there.spot.costs[phase] = self._cost(kind, array, at, array.dtype.itemsize, None, place)
@@ -130,7 +131,7 @@ class Traffic:
     def _cost(self, kind: str, array: ArrayRef, first: Any, itemsize: int, inside: Any, place: Place) -> int:
         """Sectors of global memory, or bank conflicts of shared memory. ``first``: where each element begins."""
         of_global = array.space == "global"
-        phase = int(first[0]) & ((1 << SECTOR_SHIFT) - 1) if of_global else 0
+        phase = int(first[0]) & (SECTOR_BYTES - 1) if of_global else 0
         relative = first - first[0]
         # A shift by whole sectors, or by any number of banks, costs nothing.
         key = place, kind, array.root, phase

@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from grader.gpu_models import WARP_SIZE
 from grader.simulator.configuration import Triple
-
-WARP = 32
 
 
 class Wave:
@@ -28,7 +27,7 @@ class Wave:
         threads = block[0] * block[1] * block[2]
         self.threads_per_block = self._threads = threads
         self.total = self.launched = blocks * threads
-        self.warps_per_block = -(-threads // WARP)
+        self.warps_per_block = -(-threads // WARP_SIZE)
         self.warps = blocks * self.warps_per_block
         self._kept: npt.NDArray[np.intp] | None = None
         self._alive: npt.NDArray[np.bool_] | None = None
@@ -71,9 +70,9 @@ class Wave:
         if name == "thread":
             return np.tile(thread, self.blocks)
         if name == "lane":
-            return np.tile(thread % WARP, self.blocks)
+            return np.tile(thread % WARP_SIZE, self.blocks)
         slots = np.repeat(np.arange(self.blocks), self._threads)
-        return slots * self.warps_per_block + np.tile(thread // WARP, self.blocks)
+        return slots * self.warps_per_block + np.tile(thread // WARP_SIZE, self.blocks)
 
     def segments(self, space: str) -> int:
         """How many segments of a space this wave uses: one per block, or one per thread."""
