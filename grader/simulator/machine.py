@@ -218,6 +218,7 @@ class Machine:
             self._registers[register] = take(value, lanes, moved) if register in block.live_in else None
         self._frames.keep(lanes)
         self.wave.keep(lanes)
+        self.spots.clear()
 
     def _issue(self, index: int, lanes: LaneIndex | None) -> None:
         block = self.program.blocks[index]

@@ -20,7 +20,8 @@ from grader.simulator.memory import ArrayRef
 class Spot:
     """One access by all lanes of a wave. ``wide`` has its indices per lane, None for those that all lanes share.
 
-    Registers are never changed in place, so that an index is the same as long as it is the same object.
+    Registers are never changed in place, so that an index is the same as long as it is the same object. With no index
+    per lane it is the block's or the lane's own array that makes places differ; that holds until lanes are left behind.
     """
 
     array: ArrayRef
@@ -34,7 +35,7 @@ class Spot:
     def of(cls, array: ArrayRef, indices: tuple[Any, ...], elements: Any, unit: int) -> Spot | None:
         """The spot of an access that was inside, or None where its next turn cannot be told from this one."""
         wide = tuple(index if is_wide(index) else None for index in indices)
-        if not is_wide(elements) or all(index is None for index in wide) or unit != array.dtype.itemsize:
+        if not is_wide(elements) or unit != array.dtype.itemsize:
             return None
         if any(map(is_wide, array.parts())) or any(stride % unit for stride in array.strides):
             return None
