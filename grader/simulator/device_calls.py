@@ -94,15 +94,22 @@ def _array(body: Body, target: Any, expr: Any, signature: Any, space: str) -> No
         raise body.unknown("a local array in a function that calls itself")
     key = (body.callers[-1], id(expr))
     if key not in known:
-        nbytes = round_up(int(np.prod(shape)) * dtype.itemsize)
+        nbytes = int(np.prod(shape)) * dtype.itemsize
         if space == "shared":
-            known[key] = (program.shared_bytes, nbytes)
-            program.shared_bytes += nbytes
+            known[key] = (program.shared_layout, nbytes)
+            program.shared_layout += round_up(nbytes)
+            program.shared_bytes = _aligned(program.shared_bytes, dtype) + nbytes
         else:
-            known[key] = (program.local_bytes, nbytes)
-            program.local_bytes += nbytes
+            known[key] = (program.local_layout, nbytes)
+            program.local_layout += round_up(nbytes)
+            program.local_bytes = _aligned(program.local_bytes, dtype) + nbytes
     array = replace(ArrayRef.contiguous(space, name, dtype, known[key][0], shape), root=known[key][0])
     body.add(lambda m, r: r.__setitem__(register, array), (), (register,))
+
+
+def _aligned(offset: int, dtype: np.dtype[Any]) -> int:
+    """The next offset at which an array of this dtype may start."""
+    return -(-offset // dtype.alignment) * dtype.alignment
 
 
 def _student_name(body: Body, target: Any) -> str:

@@ -201,10 +201,9 @@ class Simulator:
 
 
 def _sizes(program: Program, configuration: Configuration) -> _Sizes:
-    static = round_up(program.shared_bytes) if program.shared_bytes else 0
-    shared = static + configuration.dynamic_shared_bytes
-    shared_segment = round_up(shared)
-    local_segment = round_up(program.local_bytes) if program.local_bytes else 0
+    shared = program.shared_bytes + configuration.dynamic_shared_bytes
+    shared_segment = round_up(program.shared_layout + configuration.dynamic_shared_bytes)
+    local_segment = program.local_layout
     # Each byte has a flag for its first write, each granule of shared memory its marks.
     watched = shared_segment * BYTES_PER_GRANULE // program.shared_granule
     per_block = 2 * (shared_segment + configuration.block_threads * local_segment) + watched

@@ -25,7 +25,7 @@ from grader.simulator.execution import Execution
 from grader.simulator.findings import Findings
 from grader.simulator.frames import Frames
 from grader.simulator.lane_values import LaneIndex, is_wide, merge, take
-from grader.simulator.memory import ArrayRef, GlobalSpace, Space, round_up
+from grader.simulator.memory import ArrayRef, GlobalSpace, Space
 from grader.simulator.printed import Printed
 from grader.simulator.program import Barrier, Block, Branch, Call, Exit, Jump, Program, Registers, Return, located
 from grader.simulator.spots import Spot
@@ -90,7 +90,7 @@ class Machine:
         self.memory = memory
         self.wave: Wave
         self.watch: Watch
-        self.static_shared_bytes = round_up(program.shared_bytes) if program.shared_bytes else 0
+        self.static_shared_bytes = program.shared_layout
         self.dynamic_shared_bytes = dynamic_shared_bytes
         self._deadline = deadline
         self._registers: Registers = []

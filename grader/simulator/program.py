@@ -141,8 +141,12 @@ class Program:
     name: str
     blocks: list[Block] = field(default_factory=list)
     registers: int = 0
+    # Of static shared memory per block and of local arrays per thread: as a GPU lays arrays out, by their alignment,
+    # and as they lie here, each at the start of a segment.
     shared_bytes: int = 0
     local_bytes: int = 0
+    shared_layout: int = 0
+    local_layout: int = 0
     constants: list[Any] = field(default_factory=list)
     promotions: dict[Place, str] = field(default_factory=dict)  # why a line computes in float64
     shared_granule: int = 8  # the smallest element of any shared array, in bytes

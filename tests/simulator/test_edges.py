@@ -134,3 +134,39 @@ def test_what_an_atomic_returns_survives_a_join(launch):
     out = np.zeros(64, np.int64)
     launch(kernel, 1, 64, np.zeros(1, np.int32), out)
     assert sorted(out.tolist()) == list(range(64))
+
+
+def small_arrays(out):
+    a = cuda.shared.array(100, np.float32)
+    b = cuda.shared.array(3, np.uint8)
+    c = cuda.shared.array(5, np.float64)
+    mine = cuda.local.array(3, np.int16)
+    t = cuda.threadIdx.x
+    mine[0] = t
+    a[t] = mine[0]
+    if t < 3:
+        b[t] = c[t] = t
+    cuda.syncthreads()
+    out[t] = a[t] + (b[t % 3] + c[t % 3])
+
+
+def test_memory_of_arrays_is_what_a_gpu_gives_them(launch):
+    out = np.zeros(64)
+    counters = launch(small_arrays, 1, 64, out).counters
+    assert counters["shared_bytes"] == 400 + 3 + 5 + 40  # five bytes so that float64 is aligned
+    assert counters["local_bytes"] == 6
+    assert out.tolist() == [t + 2 * (t % 3) for t in range(64)]
+
+
+def nearly_all_shared_memory(out):
+    a = cuda.shared.array(3071, np.float32)
+    b = cuda.shared.array(3071, np.float32)
+    c = cuda.shared.array(3071, np.float32)
+    d = cuda.shared.array(3075, np.float32)
+    t = cuda.threadIdx.x
+    a[t] = b[t] = c[t] = d[t] = t
+    out[t] = a[t] + b[t] + c[t] + d[t]
+
+
+def test_arrays_that_fill_shared_memory_to_the_last_bytes_are_accepted(launch):
+    assert launch(nearly_all_shared_memory, 1, 32, np.zeros(32, np.float32)).counters["shared_bytes"] == 48 << 10
