@@ -334,7 +334,11 @@ class Body:
         operation = COMPARISONS.get(function) or ARITHMETIC.get(function) or UNARY.get(function)
         if operation is None:
             raise self.unknown(f"the operator {getattr(function, '__name__', function)}")
-        if function not in COMPARISONS and function is not operator.not_:
+        own_width = function in (operator.neg, operator.invert) and isinstance(plain(wanted[0]), types.Integer)
+        if own_width:  # compiled code changes the sign of a narrow integer before it widens it
+            dtype, of_operand = dtype_of(signature.return_type), operation
+            operation = lambda value: convert(of_operand(value), dtype)  # noqa: E731
+        elif function not in COMPARISONS and function is not operator.not_:
             wanted = [signature.return_type] * len(operands)
         registers = tuple(self.cast_register(r, t, w) for (r, t), w in zip(operands, wanted, strict=True))
         self.compute(target, operation, registers)

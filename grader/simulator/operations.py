@@ -19,7 +19,11 @@ Operation = Callable[..., Any]
 
 def _power(a: Any, b: Any) -> Any:
     """Integers to negative powers give the truncated quotient, as Numba's integer power does."""
-    if np.result_type(a, b).kind not in "iu" or not np.any(np.less(b, 0)):
+    kind = np.result_type(a, b).kind
+    if kind == "f" and not isinstance(b, np.ndarray) and b == 0.5:
+        # NumPy takes the square root, whose results for -inf and -0.0 are others (C11, F.10.4.4 and F.10.4.5).
+        return np.where(np.equal(a, -np.inf), -a, np.power(a + a.dtype.type(0), b))[()]
+    if kind not in "iu" or not np.any(np.less(b, 0)):
         return np.power(a, b)
     negative = np.less(b, 0)
     power = np.power(a, np.abs(b))

@@ -39,6 +39,41 @@ def test_integers_wrap_and_widen_as_numba_types_them(launch):
     np.testing.assert_array_equal(out[5], (wide_a << 3) ^ (wide_b >> 2))
 
 
+@pytest.mark.parametrize("bits", [8, 16, 32, 64])
+@pytest.mark.parametrize("kind", ["int", "uint"])
+def test_a_sign_is_changed_before_an_integer_is_widened(launch, kind, bits):
+    def kernel(a, out):
+        i = cuda.grid(1)
+        out[0, i] = -a[i]
+        out[1, i] = ~a[i]
+        out[2, i] = +a[i]
+
+    dtype = np.dtype(f"{kind}{bits}")
+    limits = np.iinfo(dtype)
+    a = np.array([0, 1, 5, limits.max, limits.min, limits.max - 1], dtype)
+    out = np.zeros((3, a.size), f"{kind}64")
+    launch(kernel, 1, a.size, a, out)
+    # Numba's lowering of the three for numba.cuda: a subtraction or xor in the operand's own width, then an extension.
+    np.testing.assert_array_equal(out[0], np.negative(a).astype(out.dtype))
+    np.testing.assert_array_equal(out[1], np.invert(a).astype(out.dtype))
+    np.testing.assert_array_equal(out[2], a.astype(out.dtype))
+
+
+def test_a_power_of_one_half_is_no_square_root_at_the_edges(launch):
+    def kernel(x, out, half):
+        i = cuda.grid(1)
+        out[0, i] = x[i] ** 0.5
+        out[1, i] = math.pow(x[i], 0.5)
+        out[2, i] = x[i] ** half
+
+    x = np.array([-math.inf, -0.0, 0.0, 4.0, math.inf, -1.0])
+    out = np.zeros((3, x.size))
+    launch(kernel, 1, x.size, x, out, 0.5)
+    for row in out:  # C11, F.10.4.4
+        np.testing.assert_array_equal(row, [math.inf, 0.0, 0.0, 2.0, math.inf, math.nan])
+        assert not np.signbit(row[1])
+
+
 def test_division_by_zero_is_ieee_and_raises_nothing(launch):
     def kernel(x, n, out):
         i = cuda.grid(1)
