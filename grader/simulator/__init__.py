@@ -7,13 +7,13 @@ findings and counters. No GPU, driver or CUDA toolkit takes part. In the order i
   of its ``arguments``;
 - ``frontend`` types the kernel with Numba's own pipeline; ``numba_types`` turns its types into dtypes and casts;
 - ``translate`` (statements), ``structs``, ``expressions``, ``loops``, ``index_loops``, ``attributes``,
-  ``array_methods``, ``calls``, ``device_calls`` and ``collective_calls`` (``registry``) turn typed IR into steps of a
-  ``body``;
+  ``array_methods``, ``calls``, ``device_calls``, ``atomic_calls`` and ``collective_calls`` (``registry``) turn typed
+  IR into steps of a ``body``;
 - ``program`` is what comes of it: basic blocks of steps, ranked by ``order``;
 - ``machine`` schedules groups of lanes of a ``wave`` of blocks over it; ``barriers`` is where they wait, ``frames``
   what recursive calls go back to; ``waits`` finds waits that nothing can end;
 - ``memory`` holds the address spaces, ``lane_values`` what lanes have in registers; ``access`` reads and writes
-  memory, ``views`` are parts of arrays, ``ranges`` counts;
+  memory where ``addressing`` finds an element, ``atomics`` do both; ``views`` are parts of arrays, ``ranges`` counts;
 - ``operations`` says what operators and functions mean on lanes; ``scalar_calls``, ``libdevice_calls``, ``half_calls``,
   ``vector_calls`` and ``memory_calls`` add what Numba offers beyond (``rounding`` rounds as asked); ``printing`` is
   what threads print and raise;

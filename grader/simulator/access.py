@@ -1,7 +1,8 @@
-"""Reading and writing array elements: addresses, bounds, counters, findings. Runs in the runner.
+"""Reading and writing array elements. Runs in the runner.
 
-An index is one integer for all active lanes or one per lane. As in compiled Numba code, a negative signed index
-counts from the end, once. An access outside of the array is reported and suppressed; the launch goes on.
+In: an array, an index per axis (one integer for all active lanes or one per lane), the place. Out: values, memory
+changed, what is counted (``traffic``) and looked for (``watch``). An access outside of the array is reported and
+suppressed; the launch goes on.
 """
 
 from __future__ import annotations
@@ -12,162 +13,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from grader.records import Place, Severity
+from grader.records import Place
+from grader.simulator.addressing import elements_of, locate
 from grader.simulator.lane_values import LaneIndex, is_wide, take
 from grader.simulator.machine import Machine
 from grader.simulator.memory import ArrayRef
 from grader.simulator.numba_types import convert
-from grader.simulator.spots import Located, Spot
-
-Bad = Any  # None: all lanes inside; else a bool per lane, or True for all of them
-
-
-def locate(machine: Machine, array: ArrayRef, indices: tuple[Any, ...], place: Place, verb: str) -> Located:
-    """Where the active lanes access an array. Numbers count elements, or bytes where an element may start anywhere."""
-    if machine.lanes is not None:
-        return Located(*_locate(machine, array, indices, place, verb))
-    key = id(place), verb
-    spot = machine.spots.get(key)
-    if spot is not None:
-        shift = spot.shift(array, indices)
-        if shift is not None:
-            return Located(spot.elements + shift if shift else spot.elements, None, spot.unit, spot, shift)
-    elements, bad, unit = _locate(machine, array, indices, place, verb)
-    if bad is None:
-        spot = Spot.of(array, indices, elements, unit)
-        if spot is not None:
-            machine.spots[key] = spot
-            return Located(elements, None, unit, spot, spot.shift(array, indices) or 0)
-    return Located(elements, bad, unit)
-
-
-def _locate(
-    machine: Machine, array: ArrayRef, indices: tuple[Any, ...], place: Place, verb: str
-) -> tuple[Any, Bad, int]:
-    offset, bad = 0, None
-    for index, length, stride in zip(indices, array.shape, array.strides, strict=True):
-        inside, outside = wrap(index, length)
-        if inside is not index:
-            note_negative(machine, array, (index, inside, outside), place)
-        offset = offset + inside * stride
-        if outside is not False:
-            bad = outside if bad is None else bad | outside
-    address = array.address
-    if (bool((address < 0).any()) if is_wide(address) else address < 0) and array.space != "several":
-        nowhere = address < 0
-        _report_nowhere(machine, array, nowhere, place, verb)
-        bad, reported = (nowhere if bad is None else bad | nowhere), bad
-        address = np.where(nowhere, 0, address)
-        if reported is not None:
-            report_outside(machine, array, indices, reported, place, verb)
-    elif bad is not None:
-        report_outside(machine, array, indices, bad, place, verb)
-    elements, unit = _elements(machine, array, address + offset)
-    if unit == 1 and not array.loose:
-        _check_alignment(machine, array, elements, bad, place, verb)
-    return elements, bad, unit
-
-
-def wrap(index: Any, length: Any) -> tuple[Any, Any]:
-    """The index from the start of its axis, and where it is outside: False, True or a bool per lane."""
-    if not is_wide(index) and not is_wide(length):
-        number = int(index)
-        if number < 0:
-            number += int(length)
-        return number, not 0 <= number < length
-    if np.asarray(index).dtype.kind == "u":
-        outside = np.asarray(index, np.uint64) >= np.asarray(length, np.uint64)
-        return np.where(outside, 0, index).astype(np.int64), outside if outside.any() else False
-    if is_wide(index) and index.dtype != np.int64:
-        index = index.astype(np.int64)
-    # A negative index is a huge unsigned one: one comparison finds all that need a second look.
-    if is_wide(index) and not is_wide(length) and not (index.view(np.uint64) >= np.uint64(length)).any():
-        return index, False
-    index = np.where(index < 0, index + length, index)
-    outside = (index < 0) | (index >= length)
-    return index, outside if outside.any() else False
-
-
-def note_negative(machine: Machine, array: ArrayRef, wrapped: tuple[Any, Any, Any], place: Place) -> None:
-    """Note computed negative indices that found an element, from the end. ``wrapped``: index, and ``_wrap`` of it.
-
-    A negative number written as such is a Python int here, and meant.
-    """
-    index, inside, outside = wrapped
-    if isinstance(index, int) or not np.any(index < 0):
-        return
-    lanes = np.flatnonzero(np.broadcast_to((index < 0) & ~np.asarray(outside, bool), machine.active))
-    if not lanes.size:
-        return
-    from_start, from_end = (int(np.broadcast_to(i, machine.active)[lanes[0]]) for i in (inside, index))
-    machine.findings.add(
-        "negative-index",
-        Severity.WARNING,
-        place,
-        f"An index of {array.name} came out as {from_end}, which counts from the end: element {from_start} is taken, "
-        "so the boundary became periodic.",
-        "Guard the access with an if; if you mean a periodic boundary, write % and the length.",
-        array=array.name,
-        threads=machine.wave.threads(lanes[:1] if machine.lanes is None else machine.lanes[lanes[:1]]),
-        count=lanes.size,
-    )
-
-
-def _elements(machine: Machine, array: ArrayRef, at: Any) -> tuple[Any, int]:
-    """Numbers of the elements at byte addresses, and what they count: elements, or bytes in odd places."""
-    itemsize = array.dtype.itemsize
-    if itemsize & (itemsize - 1) or _is_odd(array, at, itemsize):
-        return at + machine.segment_base(array.space, 1), 1
-    return (at >> (itemsize.bit_length() - 1)) + machine.segment_base(array.space, itemsize), itemsize
-
-
-def _is_odd(array: ArrayRef, at: Any, itemsize: int) -> bool:
-    """Whether some element does not start at a multiple of its size (which is a power of two)."""
-    if is_wide(array.address) or any(map(is_wide, array.strides)):
-        return bool((at & (itemsize - 1)).any())
-    return any(part % itemsize for part in (array.address, *array.strides))
-
-
-def _check_alignment(machine: Machine, array: ArrayRef, at: Any, bad: Bad, place: Place, verb: str) -> None:
-    """Note accesses that a GPU does not make: of numbers at addresses that are no multiple of their alignment."""
-    odd = np.broadcast_to(np.asarray(at) % array.dtype.alignment != 0, machine.active)
-    if bad is not None:
-        odd = odd & ~np.broadcast_to(bad, machine.active)
-    lanes = np.flatnonzero(odd)
-    if not lanes.size:
-        return
-    machine.findings.add(
-        "misaligned-access",
-        Severity.ERROR,
-        place,
-        f"{verb} an element of {array.name} at an address that is no multiple of {array.dtype.alignment}.",
-        "A GPU stops there. Make the dtype with align=True, or view bytes at aligned offsets only.",
-        array=array.name,
-        count=int(lanes.size),
-    )
-
-
-def _memory(machine: Machine, array: ArrayRef, unit: int) -> npt.NDArray[Any]:
-    """The array's space, to be indexed with what ``locate`` gave."""
-    space = machine.spaces[array.space]
-    return space.view(array.dtype) if unit == array.dtype.itemsize else space.view_at_bytes(array.dtype)
-
-
-def _report_nowhere(machine: Machine, array: ArrayRef, nowhere: Bad, place: Place, verb: str) -> None:
-    """Note an access through a row, slice or record that does not exist."""
-    lanes = np.flatnonzero(np.broadcast_to(nowhere, machine.active))
-    threads = machine.wave.threads(lanes[:1] if machine.lanes is None else machine.lanes[lanes[:1]])
-    who = machine.wave.say(*threads[0])
-    machine.findings.add(
-        "out-of-bounds",
-        Severity.ERROR,
-        place,
-        f"{verb} {array.name} through {array.outside or 'a view outside of it'}, by thread {who}.",
-        f"Let only threads whose index is inside {array.name} get here: guard the access with an if.",
-        array=array.name,
-        threads=threads,
-        count=len(lanes),
-    )
 
 
 def by_source(machine: Machine, array: ArrayRef) -> Iterator[tuple[ArrayRef, LaneIndex]]:
@@ -182,30 +33,6 @@ def by_source(machine: Machine, array: ArrayRef) -> Iterator[tuple[ArrayRef, Lan
             yield take(array, lanes).of_source(number), lanes
 
 
-def report_outside(
-    machine: Machine, array: ArrayRef, indices: tuple[Any, ...], bad: Bad, place: Place, verb: str
-) -> None:
-    """Note an access outside of an array, with an example."""
-    lanes = np.flatnonzero(np.broadcast_to(bad, machine.active))
-    example = lanes[0]
-    position = ", ".join(str(int(np.broadcast_to(i, machine.active)[example])) for i in indices)
-    shape = ", ".join(str(int(np.broadcast_to(n, machine.active)[example])) for n in array.shape)
-    where = lanes[:1] if machine.lanes is None else machine.lanes[lanes[:1]]
-    threads = machine.wave.threads(where)
-    who = machine.wave.say(*threads[0])
-    comma = "," if len(array.shape) == 1 else ""
-    machine.findings.add(
-        "out-of-bounds",
-        Severity.ERROR,
-        place,
-        f"{verb} {array.name}[{position}] outside its shape ({shape}{comma}), by thread {who}.",
-        f"Let only threads whose index is inside {array.name} get here: guard the access with an if.",
-        array=array.name,
-        threads=threads,
-        count=len(lanes),
-    )
-
-
 def load(machine: Machine, array: ArrayRef, indices: tuple[Any, ...], place: Place, *, copied: bool = False) -> Any:
     """The elements at ``indices``, of the array's dtype; 0 for a lane that is outside.
 
@@ -218,7 +45,7 @@ def load(machine: Machine, array: ArrayRef, indices: tuple[Any, ...], place: Pla
         return values
     there = locate(machine, array, indices, place, "Read of")
     elements, bad, unit = there.elements, there.bad, there.unit
-    memory = _memory(machine, array, unit)
+    memory = elements_of(machine, array, unit)
     if bad is None:
         machine.traffic.note("load", array, there, None, place)
         machine.watch.read(array, there, None, place, copied=copied)
@@ -239,7 +66,7 @@ def store(machine: Machine, array: ArrayRef, indices: tuple[Any, ...], value: An
         return
     there = locate(machine, array, indices, place, "Write to")
     elements, bad, unit = there.elements, there.bad, there.unit
-    memory = _memory(machine, array, unit)
+    memory = elements_of(machine, array, unit)
     value = convert(value, array.dtype)
     if bad is not None:
         inside = ~np.broadcast_to(bad, machine.active)
@@ -261,71 +88,3 @@ def _put(machine: Machine, memory: npt.NDArray[Any], elements: Any, value: Any) 
     if machine.waits.looking and np.any(memory[elements] != value):
         machine.waits.progress()
     memory[elements] = value
-
-
-def atomic(
-    machine: Machine,
-    array: ArrayRef,
-    indices: tuple[Any, ...],
-    place: Place,
-    combine: Any,
-    operands: tuple[Any, ...],
-    direct: np.ufunc | None,
-    need_old: bool,
-) -> Any:
-    """A read-modify-write per lane, one after another where lanes meet: ``new = combine(old, *operands)``.
-
-    Returns the old values. ``direct`` is a ufunc whose ``at`` does the same when nobody wants them.
-    """
-    if array.which is not None:
-        old = np.zeros(machine.active, array.dtype)
-        for part, lanes in by_source(machine, array):
-            of_lanes = take(operands, lanes)
-            before = atomic(machine, part, take(indices, lanes), place, combine, of_lanes, direct, need_old)
-            old[lanes] = before if need_old else 0
-        return old
-    there = locate(machine, array, indices, place, "Atomic operation on")
-    elements, bad, unit = there.elements, there.bad, there.unit
-    memory = _memory(machine, array, unit)
-    everyone = np.arange(machine.active) if bad is None else np.flatnonzero(~np.broadcast_to(bad, machine.active))
-    where = np.broadcast_to(elements, machine.active)[everyone]
-    machine.traffic.note("atomic", array, there, None if bad is None else everyone, place)
-    machine.watch.atomic(array, there, None if bad is None else everyone, place)
-    values = [np.broadcast_to(convert(operand, array.dtype), machine.active)[everyone] for operand in operands]
-    before_all = memory[where] if machine.waits.looking else None
-    returned = None
-    if direct is not None and not need_old:
-        direct.at(memory, where, values[0])
-    else:
-        returned = _by_turns(machine, memory, where, everyone, combine, values)
-    if before_all is not None and np.any(before_all != memory[where]):
-        machine.waits.progress()
-    return returned
-
-
-def _by_turns(
-    machine: Machine,
-    memory: npt.NDArray[Any],
-    where: npt.NDArray[np.intp],
-    everyone: npt.NDArray[np.intp],
-    combine: Any,
-    values: list[npt.NDArray[Any]],
-) -> npt.NDArray[Any]:
-    """Lanes that meet at one element change it one after another; the old values, one per active lane."""
-    old = np.zeros(machine.active, memory.dtype)
-    for turn in turns(where):
-        before = memory[where[turn]]
-        old[everyone[turn]] = before
-        memory[where[turn]] = combine(before, *(operand[turn] for operand in values))
-    return old
-
-
-def turns(where: npt.NDArray[np.intp]) -> list[npt.NDArray[np.intp]]:
-    """Positions in ``where`` by turns: equal elements never share a turn, and keep their order."""
-    order = np.argsort(where, kind="stable")
-    ranked = where[order]
-    starts = np.flatnonzero(np.r_[True, ranked[1:] != ranked[:-1]]) if ranked.size else np.zeros(0, np.intp)
-    rank = np.arange(ranked.size) - np.repeat(starts, np.diff(np.r_[starts, ranked.size]))
-    by_turn = np.argsort(rank, kind="stable")
-    ends: npt.NDArray[np.intp] = np.cumsum(np.bincount(rank)) if rank.size else np.zeros(0, np.intp)
-    return np.split(order[by_turn], ends[:-1]) if rank.size else []

@@ -362,8 +362,7 @@ def _check_presence(m: Machine, there: Any, place: Place) -> None:
     """Note lanes that use what is None for them as a number: compiled code ends such a thread without a word."""
     missing = np.flatnonzero(~np.broadcast_to(there, m.active))
     if missing.size:
-        lanes = missing[:1] if m.lanes is None else m.lanes[missing[:1]]
-        threads = m.wave.threads(lanes)
+        threads = m.example(missing)
         who = m.wave.say(*threads[0])
         m.findings.add(
             "none-used",

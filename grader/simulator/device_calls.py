@@ -1,6 +1,7 @@
 """The kernel side of ``numba.cuda``: what each call means on lanes. Runs in the runner.
 
-What threads of a warp or a block do together is in ``collective_calls``.
+In: calls in typed IR. Out: steps of a ``Body``. Atomic operations are in ``atomic_calls``, what threads of a warp or a
+block do together in ``collective_calls``.
 """
 
 from __future__ import annotations
@@ -11,14 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from grader.simulator import access
 from grader.simulator.body import Body
 from grader.simulator.frontend import KernelError, types
 from grader.simulator.machine import Machine
 from grader.simulator.memory import ArrayRef, round_up
-from grader.simulator.numba_types import convert, dtype_of, plain
+from grader.simulator.numba_types import convert, dtype_of
 from grader.simulator.program import Registers
-from grader.simulator.registry import Handler, named_arguments, on, register_call
+from grader.simulator.registry import named_arguments, on, register_call
 from grader.simulator.rounding import fused_multiply_add
 
 _INT64 = np.dtype(np.int64)
@@ -125,113 +125,6 @@ def _student_name(body: Body, target: Any) -> str:
             if type(value).__name__ == "Var" and value.name == target.name:
                 return _student_name(body, statement.target)
     return "array"
-
-
-# ---------------------------------------------------------------------------- atomics
-
-
-def _keep_larger(old: Any, value: Any) -> Any:
-    """The stored value stays where either side is NaN, as Numba's compare-and-swap loop does it."""
-    return np.where(value > old, value, old)
-
-
-def _keep_smaller(old: Any, value: Any) -> Any:
-    return np.where(value < old, value, old)
-
-
-def _larger_number(old: Any, value: Any) -> Any:
-    """A number takes the place of NaN, NaN that of nothing."""
-    return np.where((value > old) | (np.isnan(old) & ~np.isnan(value)), value, old)
-
-
-def _smaller_number(old: Any, value: Any) -> Any:
-    return np.where((value < old) | (np.isnan(old) & ~np.isnan(value)), value, old)
-
-
-_ATOMICS: dict[str, tuple[Callable[..., Any], np.ufunc | None]] = {
-    "add": (np.add, np.add),
-    "sub": (np.subtract, np.subtract),
-    "and_": (np.bitwise_and, np.bitwise_and),
-    "or_": (np.bitwise_or, np.bitwise_or),
-    "xor": (np.bitwise_xor, np.bitwise_xor),
-    "exch": (lambda old, value: value, None),
-    "max": (_keep_larger, None),
-    "min": (_keep_smaller, None),
-    "nanmax": (_larger_number, np.fmax),
-    "nanmin": (_smaller_number, np.fmin),
-    "inc": (lambda old, value: np.where(old >= value, 0, old + 1).astype(old.dtype), None),
-    "dec": (lambda old, value: np.where((old == 0) | (old > value), value, old - 1).astype(old.dtype), None),
-}
-
-
-def _atomic(name: str) -> Handler:
-    combine, direct = _ATOMICS[name]
-
-    def handler(body: Body, target: Any, expr: Any, signature: Any) -> None:
-        arguments = named_arguments(expr, "ary", "idx", "val")
-        _emit_atomic(body, target, signature, arguments["ary"], arguments["idx"], [arguments["val"]], combine, direct)
-
-    return handler
-
-
-def _emit_atomic(
-    body: Body,
-    target: Any,
-    signature: Any,
-    array: Any,
-    index: Any | None,
-    values: list[Any],
-    combine: Any,
-    direct: Any,
-) -> None:
-    array_type = plain(body.type_of(array))
-    source, register, place = body.register(array.name), body.register(target.name), body.place()
-    if index is None:
-        zero = body.unit.new_register()
-        body.add(lambda m, r: r.__setitem__(zero, np.int64(0)), (), (zero,))
-        positions: tuple[int, ...] = (zero,)
-    else:
-        # Numba takes indices of atomics as signed: one that has wrapped below zero counts from the end.
-        positions = tuple(body.cast_register(r, t, types.int64) for r, t in body.index_registers(index))
-    operands = tuple(body.cast_register(body.register(v.name), body.type_of(v), array_type.dtype) for v in values)
-    used = body.is_used(target.name)
-
-    def step(m: Machine, r: Registers) -> None:
-        r[register] = access.atomic(
-            m,
-            r[source],
-            tuple([r[p] for p in positions]),
-            place,
-            combine,
-            tuple([r[o] for o in operands]),
-            direct,
-            used,
-        )
-
-    body.add(step, (source, *positions, *operands), (register,) if used else ())
-
-
-for _name in _ATOMICS:
-    register_call("atomic." + _name, _atomic(_name))
-
-
-def _compare_and_swap(body: Body, target: Any, expr: Any, signature: Any, *, indexed: bool) -> None:
-    names = ("ary", "idx", "old", "val") if indexed else ("ary", "old", "val")
-    arguments = named_arguments(expr, *names)
-    _emit_atomic(
-        body,
-        target,
-        signature,
-        arguments["ary"],
-        arguments.get("idx"),
-        [arguments["old"], arguments["val"]],
-        lambda stored, expected, value: np.where(stored == expected, value, stored),
-        None,
-    )
-
-
-register_call("atomic.cas", lambda b, t, e, s: _compare_and_swap(b, t, e, s, indexed=True))
-register_call("atomic.compare_and_swap", lambda b, t, e, s: _compare_and_swap(b, t, e, s, indexed=False))
 
 
 # ---------------------------------------------------------------------------- arithmetic

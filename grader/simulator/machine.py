@@ -21,6 +21,7 @@ import numpy as np
 from grader.errors import NotSimulated
 from grader.records import Place
 from grader.simulator.barriers import Barriers
+from grader.simulator.configuration import Triple
 from grader.simulator.execution import Execution
 from grader.simulator.findings import Findings
 from grader.simulator.frames import Frames
@@ -117,6 +118,10 @@ class Machine:
         if name not in self._of_active:
             self._of_active[name] = value[self.lanes]
         return self._of_active[name]
+
+    def example(self, positions: LaneIndex) -> tuple[tuple[Triple, Triple], ...]:
+        """Block and thread index of the first of some active lanes (positions among them), for a message."""
+        return self.wave.threads(positions[:1] if self.lanes is None else self.lanes[positions[:1]])
 
     def active_warps(self) -> int:
         """How many warps the active lanes are of."""

@@ -129,7 +129,7 @@ def _note_raise(
     in_kernel: bool,
 ) -> None:
     """The active lanes raise: Numba tells the host only what was compiled with debug=True raises."""
-    threads = m.wave.threads(np.zeros(1, np.intp) if m.lanes is None else m.lanes[:1])
+    threads = m.example(np.zeros(1, np.intp))
     block, thread = threads[0]
     who = m.wave.say(block, thread)
     message = f": {', '.join(map(str, arguments))}" if arguments else ""

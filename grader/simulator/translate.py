@@ -15,6 +15,7 @@ from typing import Any
 from grader.errors import NotSimulated
 from grader.simulator import (  # noqa: F401  (they register their calls)
     access,
+    atomic_calls,
     collective_calls,
     device_calls,
     half_calls,

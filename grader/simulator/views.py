@@ -14,7 +14,7 @@ import numpy as np
 
 from grader.errors import NotSimulated
 from grader.records import Place
-from grader.simulator import access
+from grader.simulator import access, addressing
 from grader.simulator.frontend import KernelError
 from grader.simulator.lane_values import LaneIndex, is_wide, take
 from grader.simulator.machine import Machine
@@ -46,8 +46,8 @@ def view(machine: Machine, array: ArrayRef, items: tuple[Any, ...], place: Place
             shape.append(count)
             strides.append(stride * step)
             continue
-        inside, outside = access.wrap(item, length)
-        access.note_negative(machine, array, (item, inside, outside), place)
+        inside, outside = addressing.wrap(item, length)
+        addressing.note_negative(machine, array, (item, inside, outside), place)
         address = address + inside * stride
         if outside is not False:
             address = np.where(outside, NOWHERE, address)[()]
@@ -69,10 +69,10 @@ def _example(machine: Machine, array: ArrayRef, items: tuple[Any, ...], outside:
 
 def pick_item(machine: Machine, items: tuple[Any, ...], index: Any, name: str, place: Place) -> Any:
     """``items[index]`` of a tuple whose items have one type; the first one for a lane that is outside."""
-    inside, outside = access.wrap(index, len(items))
+    inside, outside = addressing.wrap(index, len(items))
     if outside is not False:
         whole = ArrayRef("local", name, np.dtype(np.int64), 0, (len(items),), (8,))
-        access.report_outside(machine, whole, (index,), outside, place, "Read of")
+        addressing.report_outside(machine, whole, (index,), outside, place, "Read of")
         inside = np.where(outside, 0, inside)[()]
     return pick(items, inside)
 
