@@ -171,14 +171,14 @@ class Shadow:
 
     granule: int
     writes: Mark
-    reads: Mark
+    reads: Mark | None = None  # made when the first read is marked
     regions: dict[int, Region] = field(default_factory=dict)
 
     @classmethod
     def of(cls, nbytes: int, granule: int) -> Shadow:
         """A shadow of untouched memory."""
         count = -(-nbytes // granule)
-        return cls(granule, Mark.nobody(count), Mark.nobody(count))
+        return cls(granule, Mark.nobody(count))
 
     def finer(self, granule: int) -> Shadow:
         """The same shadow with smaller granules."""
@@ -186,7 +186,8 @@ class Shadow:
         for region in self.regions.values():
             region.unmarked_reads = [touch.finer(times) for touch in region.unmarked_reads]
             region.unmarked *= times
-        return Shadow(granule, self.writes.finer(times), self.reads.finer(times), self.regions)
+        reads = None if self.reads is None else self.reads.finer(times)
+        return Shadow(granule, self.writes.finer(times), reads, self.regions)
 
     def regions_of(self, root: int) -> list[Region]:
         """The part of the array that starts at ``root``; all parts for an array that differs by thread (-1)."""
@@ -207,38 +208,41 @@ class Shadow:
 
         ``published`` says of marks, threads and times of marks which are ordered through fences and atomics.
         """
-        marks, granules = self.reads.thread, touch.granules
+        if self.reads is None:
+            self.reads = Mark.nobody(self.writes.thread.size)
+        reads, marks, granules = self.reads, self.reads.thread, touch.granules
         before = marks[granules]
-        behind = published(before, touch.threads, self.reads.time[granules])
+        behind = published(before, touch.threads, reads.time[granules])
         before = np.where(behind, NOBODY, before)
-        ordered = self.reads.epoch[granules] != touch.epoch
-        warp_ordered = ordered | (self.reads.warp_epoch[granules] != touch.warp_epoch)
-        self.reads.set(touch)
+        ordered = reads.epoch[granules] != touch.epoch
+        warp_ordered = ordered | (reads.warp_epoch[granules] != touch.warp_epoch)
+        reads.set(touch)
         # Threads that read one place with this very instruction: the last one's mark stands there now.
         last = marks[granules]
-        self._join(touch, before, ordered, warp_ordered, numbering)
+        _join(marks, touch, before, ordered, warp_ordered, numbering)
         here = np.zeros(last.shape, bool)
-        self._join(touch, last, here, here, numbering)
-
-    def _join(self, touch: Touch, other: Threads, ordered: Any, warp_ordered: Any, numbering: Numbering) -> None:
-        """Widen the marks where another reader, not ordered before this one, has to be remembered too."""
-        marks, granules = self.reads.thread, touch.granules
-        suspects = np.flatnonzero((other != NOBODY) & (other != touch.threads))
-        if not suspects.size:
-            return
-        granules, other, mine = granules[suspects], other[suspects], touch.threads[suspects]
-        block, warp = numbering.block(mine), numbering.warp(mine)
-        same_block = numbering.block_of_mark(other) == block
-        same_warp = numbering.warp_of_mark(other) == warp
-        beside = same_warp & ~warp_ordered[suspects]
-        across = same_block & ~same_warp & ~ordered[suspects]
-        kept = marks[granules]
-        beside &= numbering.warp_of_mark(kept) != NOBODY  # never narrow what is already wider
-        marks[granules[beside]] = -2 - 2 * warp[beside]
-        across &= kept != MANY
-        marks[granules[across]] = -3 - 2 * block[across]
-        marks[granules[~same_block]] = MANY
+        _join(marks, touch, last, here, here, numbering)
 
     def forget_reads(self) -> None:
         """Every thread that could still be raced with has passed a barrier."""
         self.regions.clear()
+
+
+def _join(marks: Threads, touch: Touch, other: Threads, ordered: Any, warp_ordered: Any, numbering: Numbering) -> None:
+    """Widen the marks where another reader, not ordered before this one, has to be remembered too."""
+    granules = touch.granules
+    suspects = np.flatnonzero((other != NOBODY) & (other != touch.threads))
+    if not suspects.size:
+        return
+    granules, other, mine = granules[suspects], other[suspects], touch.threads[suspects]
+    block, warp = numbering.block(mine), numbering.warp(mine)
+    same_block = numbering.block_of_mark(other) == block
+    same_warp = numbering.warp_of_mark(other) == warp
+    beside = same_warp & ~warp_ordered[suspects]
+    across = same_block & ~same_warp & ~ordered[suspects]
+    kept = marks[granules]
+    beside &= numbering.warp_of_mark(kept) != NOBODY  # never narrow what is already wider
+    marks[granules[beside]] = -2 - 2 * warp[beside]
+    across &= kept != MANY
+    marks[granules[across]] = -3 - 2 * block[across]
+    marks[granules[~same_block]] = MANY

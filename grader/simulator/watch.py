@@ -170,7 +170,8 @@ class Watch:
         values = np.repeat(values, repeat) if repeat > 1 and isinstance(values, np.ndarray) else values
         # In shared memory that is a race all the same: a tile of equal numbers must not hide a missing barrier.
         silent = same if array.space == "global" else None
-        self._races.check(shadow.reads, touch, array, ("writes", "read"), silent)
+        if shadow.reads is not None:
+            self._races.check(shadow.reads, touch, array, ("writes", "read"), silent)
         self._races.check(shadow.writes, touch, array, ("writes", "wrote"), same)
         if silent is not None and silent.any():
             touch.kind = np.where(silent & self._is_first_here(shadow.writes, touch), SILENT, PLAIN).astype(np.uint8)
@@ -189,7 +190,8 @@ class Watch:
             touch = self._touch(shadow, array, elements, inside, place, unit, atomic=True)
             regions = shadow.regions_of(array.root)
             shadow.mark_reads(regions, self._number, self._fences.order)
-            self._races.check(shadow.reads, touch, array, ("changes", "read"))
+            if shadow.reads is not None:
+                self._races.check(shadow.reads, touch, array, ("changes", "read"))
             self._races.check(shadow.writes, touch, array, ("changes", "wrote"))
             # What a thread has just set up, and changes atomically now, is still something that others may race with.
             shadow.writes.set(touch, ~shadow.writes.is_own(touch))
