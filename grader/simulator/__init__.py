@@ -6,9 +6,9 @@ findings and counters. No GPU, driver or CUDA toolkit takes part. In the order i
 - ``launch`` ties the rest together: ``configuration`` checks it as a GPU would, ``signatures`` finds the Numba types
   of its ``arguments``;
 - ``frontend`` types the kernel with Numba's own pipeline; ``numba_types`` turns its types into dtypes and casts;
-- ``translate`` (statements), ``structs``, ``expressions``, ``loops``, ``index_loops``, ``attributes``,
-  ``array_methods``, ``calls``, ``device_calls``, ``atomic_calls`` and ``collective_calls`` (``registry``) turn typed
-  IR into steps of a ``body``;
+- ``translate`` (statements), ``inlining``, ``stores``, ``structs``, ``expressions``, ``operators``, ``loops``,
+  ``index_loops``, ``attributes``, ``array_methods``, ``calls``, ``device_calls``, ``atomic_calls`` and
+  ``collective_calls`` (``registry``) turn typed IR into steps of a ``body`` of a ``unit``;
 - ``program`` is what comes of it: basic blocks of steps, ranked by ``order``;
 - ``machine`` schedules groups of lanes of a ``wave`` of blocks over it; ``barriers`` is where they wait, ``frames``
   what recursive calls go back to; ``waits`` finds waits that nothing can end;

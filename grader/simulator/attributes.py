@@ -17,7 +17,7 @@ from grader.simulator.frontend import KernelError, types
 from grader.simulator.index_loops import begin_flat
 from grader.simulator.machine import Machine
 from grader.simulator.memory import ArrayRef
-from grader.simulator.numba_types import convert, dtype_of, is_scalar, plain
+from grader.simulator.numba_types import convert, dtype_of, is_scalar, is_static, plain
 from grader.simulator.program import Registers
 from grader.simulator.structs import get_field, get_field_of_array, is_record
 from grader.simulator.vector_calls import get_component, is_vector
@@ -40,7 +40,7 @@ def translate_attribute(body: Body, target: Any, expr: Any) -> None:
     if isinstance(target_type, types.BoundFunction):
         body.static[target.name] = Method(expr.value, expr.attr)
         return
-    if body.is_static(target_type):  # a.dtype, a.dtype.type
+    if is_static(target_type):  # a.dtype, a.dtype.type
         return
     source = body.register(expr.value.name)
     if isinstance(value_type, types.EnumClass):
@@ -124,7 +124,7 @@ def _module_attribute(body: Body, target: Any, expr: Any, module: Any) -> None:
     body.static[target.name] = value
     if name == "syncthreads" and not body.is_used(target.name):
         body.unit.program.uncalled_barriers.append(body.place())
-    if body.is_static(target_type) or value is None:
+    if is_static(target_type) or value is None:
         return
     body.constant(target.name, body.constant_value(value, plain(target_type)))
 

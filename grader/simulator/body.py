@@ -9,8 +9,6 @@ from __future__ import annotations
 import enum
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -18,19 +16,11 @@ import numpy as np
 from grader.errors import NotSimulated
 from grader.kernels_text import Position
 from grader.records import Place, Severity
-from grader.simulator.frontend import Frontend, KernelError, TypedFunction, types
+from grader.simulator.frontend import KernelError, TypedFunction, types
 from grader.simulator.machine import Machine
-from grader.simulator.memory import ArrayRef, alike
 from grader.simulator.numba_types import caster, convert, dtype_of, is_scalar, plain
-from grader.simulator.operations import ARITHMETIC, COMPARISONS, INPLACE, TUPLE_OPERATIONS, UNARY
-from grader.simulator.program import Block, Program, Registers
-from grader.simulator.rejections import whole_arrays
-from grader.simulator.sources import Sources
-
-MAX_BLOCKS = 4000
-# Real operations of one complex operation.
-_FLOPS_OF_COMPLEX = {operator.add: 2, operator.sub: 2, operator.mul: 6, operator.truediv: 11}
-STATIC_TYPES = ("Module", "Function", "BoundFunction", "Dispatcher", "NumberClass", "DType", "TypeRef", "class")
+from grader.simulator.program import Block, Registers
+from grader.simulator.unit import Routine, Unit
 
 
 class ConstantArray:
@@ -38,39 +28,6 @@ class ConstantArray:
 
     def __init__(self, number: int) -> None:
         self.number = number
-
-
-@dataclass
-class Routine:
-    """A function that calls itself: where it begins, its arguments' registers and its result's (-1: nothing)."""
-
-    parameters: tuple[int, ...]
-    result: int
-    entry: int = -1
-
-
-class Unit:
-    """What all bodies of one kernel share. ``sources`` is where they were written, for places."""
-
-    def __init__(self, frontend: Frontend, sources: Sources) -> None:
-        self.frontend = frontend
-        self.sources = sources
-        self.program = Program("")
-        self.shared_arrays: dict[tuple[Any, int], tuple[int, int]] = {}
-        self.local_arrays: dict[tuple[Any, int], tuple[int, int]] = {}
-        self.routines: dict[tuple[Any, ...], Routine] = {}
-
-    def new_register(self) -> int:
-        """The number of a register that nothing uses yet."""
-        self.program.registers += 1
-        return self.program.registers - 1
-
-    def new_block(self, place: Place) -> int:
-        """The index of a new, empty block. Raises NotSimulated where the kernel is too large."""
-        if len(self.program.blocks) >= MAX_BLOCKS:
-            raise NotSimulated(f"the kernel is too large for the simulator: more than {MAX_BLOCKS} basic blocks")
-        self.program.blocks.append(Block(place))
-        return len(self.program.blocks) - 1
 
 
 class Body:
@@ -180,7 +137,7 @@ class Body:
             place = self.place()
 
             def step(m: Machine, r: Registers) -> None:
-                _check_presence(m, r[source][0], place)
+                _note_missing(m, r[source][0], place)
                 r[target] = cast(r[source])
         else:
 
@@ -236,22 +193,6 @@ class Body:
             del self.definitions[known]
         self.definitions.pop(name, None)
 
-    def is_static(self, numba_type: Any) -> bool:
-        """Whether values of this type exist while compiling only."""
-        return type(numba_type).__name__ in STATIC_TYPES or isinstance(
-            numba_type, types.Callable | types.Module | types.DType | types.NumberClass
-        )
-
-    def has_values(self, numba_type: Any) -> bool:
-        """Whether the machine can hold values of this type; text, say, exists while compiling only."""
-        if isinstance(numba_type, types.BaseTuple):
-            return all(self.has_values(plain(item)) for item in numba_type)
-        if isinstance(numba_type, types.Optional):
-            return self.has_values(plain(numba_type.type))
-        return is_scalar(numba_type) or isinstance(
-            numba_type, types.Array | types.Record | types.SliceType | types.EllipsisType
-        )
-
     def constant_value(self, value: Any, numba_type: Any) -> Any:
         """A captured value as the machine holds it."""
         if isinstance(numba_type, types.BaseTuple):
@@ -293,72 +234,8 @@ class Body:
         self.hold(target, written)
         return target
 
-    def operator(self, target: int, function: Any, operands: list[tuple[int, Any]], signature: Any) -> None:
-        """``target = function(*operands)`` for an operator, cast as the signature says."""
-        function = INPLACE.get(function, function)
-        none = any(isinstance(t, types.NoneType) for _, t in operands)
-        if function in (operator.is_, operator.is_not, operator.eq, operator.ne) and none:
-            optional = [register for register, t in operands if isinstance(t, types.Optional)]
-            if optional:
-                there = function in (operator.is_not, operator.ne)
-                self.compute(target, lambda pair: np.equal(pair[0], there), tuple(optional))
-                return
-            same = all(isinstance(t, types.NoneType | types.Omitted) for _, t in operands)
-            self.hold(target, np.bool_(same == (function in (operator.is_, operator.eq))))
-            return
-        kinds = [plain(t) for _, t in operands]
-        if any(isinstance(t, types.BaseTuple) for t in kinds) and function in TUPLE_OPERATIONS:
-            self.compute(target, TUPLE_OPERATIONS[function], tuple(register for register, _ in operands))
-            return
-        if (
-            function is operator.contains
-            and isinstance(kinds[0], types.RangeType)
-            and isinstance(kinds[1], types.Integer)
-        ):
-            self.compute(target, _is_in_range, tuple(register for register, _ in operands))
-            return
-        if function in (operator.is_, operator.is_not) and all(isinstance(t, types.Array) for t in kinds):
-            wanted_same, one_type = function is operator.is_, kinds[0] == kinds[1]
-            self.compute(
-                target,
-                lambda a, b: np.equal(_is_one_array(a, b) if one_type else np.False_, wanted_same),
-                tuple(register for register, _ in operands),
-            )
-            return
-        if any(isinstance(t, types.Array) for t in kinds):
-            name = getattr(function, "__name__", function)
-            raise KernelError(whole_arrays(name), self.line)
-        if any(not is_scalar(t) for t in signature.args) or not is_scalar(signature.return_type):
-            raise self.unknown(f"{getattr(function, '__name__', function)} of {', '.join(map(str, signature.args))}")
-        wanted = list(signature.args)
-        operation = COMPARISONS.get(function) or ARITHMETIC.get(function) or UNARY.get(function)
-        if operation is None:
-            raise self.unknown(f"the operator {getattr(function, '__name__', function)}")
-        own_width = function in (operator.neg, operator.invert) and isinstance(plain(wanted[0]), types.Integer)
-        if own_width:  # compiled code changes the sign of a narrow integer before it widens it
-            dtype, of_operand = dtype_of(signature.return_type), operation
-            operation = lambda value: convert(of_operand(value), dtype)  # noqa: E731
-        elif function not in COMPARISONS and function is not operator.not_:
-            wanted = [signature.return_type] * len(operands)
-        registers = tuple(self.cast_register(r, t, w) for (r, t), w in zip(operands, wanted, strict=True))
-        self.compute(target, operation, registers)
-        if function in ARITHMETIC:
-            self.note_flops(signature.return_type, _FLOPS_OF_COMPLEX.get(function, 1))
 
-
-def _is_one_array(a: ArrayRef, b: ArrayRef) -> Any:
-    """Whether two arrays of one type are the same memory in the same shape."""
-    first, second = alike([a, b])
-    return reduce(np.logical_and, (np.equal(x, y) for x, y in zip(first.parts(), second.parts(), strict=True)))
-
-
-def _is_in_range(parts: tuple[Any, Any, Any], value: Any) -> Any:
-    start, stop, step = parts
-    inside = np.where(np.greater(step, 0), (value >= start) & (value < stop), (value <= start) & (value > stop))
-    return (inside & (np.remainder(value - start, step) == 0))[()]
-
-
-def _check_presence(m: Machine, there: Any, place: Place) -> None:
+def _note_missing(m: Machine, there: Any, place: Place) -> None:
     """Note lanes that use what is None for them as a number: compiled code ends such a thread without a word."""
     missing = np.flatnonzero(~np.broadcast_to(there, m.active))
     if missing.size:

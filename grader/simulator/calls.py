@@ -12,8 +12,9 @@ from grader.simulator.body import Body
 from grader.simulator.frontend import KernelError, lowers_ufunc, types
 from grader.simulator.index_loops import begin_enumerated_elements, begin_indices, begin_views
 from grader.simulator.loops import begin_enumerate, begin_iterator, begin_zip, take_next
-from grader.simulator.numba_types import convert, dtype_of, is_scalar, plain
+from grader.simulator.numba_types import convert, dtype_of, is_scalar, is_static, plain
 from grader.simulator.operations import ARITHMETIC, COMPARISONS, INPLACE, MATH, UNARY
+from grader.simulator.operators import translate_operator
 from grader.simulator.ranges import make_iterator
 from grader.simulator.registry import DEVICE_CALLS, Handler, declared_as
 from grader.simulator.rejections import NO_TEXT
@@ -27,7 +28,7 @@ def translate_call(body: Body, target: Any, expr: Any, key: Any) -> bool:
     """``target = key(*args)`` for anything that is no function of kernels.py; False for what is not known here."""
     function_type = body.type_of(expr.func)
     signature = body.typed.calltypes[expr]
-    if isinstance(function_type, types.ExceptionClass) or body.is_static(signature.return_type):
+    if isinstance(function_type, types.ExceptionClass) or is_static(signature.return_type):
         return True  # the raise that follows ends the thread, whatever it raises; types have no values
     if isinstance(function_type, types.NamedTupleClass):
         _named_tuple(body, target, expr, function_type.instance_class, signature)
@@ -55,7 +56,7 @@ def translate_call(body: Body, target: Any, expr: Any, key: Any) -> bool:
         return True
     if any(_in(key, table) for table in (ARITHMETIC, COMPARISONS, UNARY, INPLACE)):
         operands = [(body.register(arg.name), body.type_of(arg)) for arg in expr.args]
-        body.operator(body.register(target.name), key, operands, signature)
+        translate_operator(body, body.register(target.name), key, operands, signature)
         return True
     if _in(key, MATH) and is_scalar(signature.return_type) and all(is_scalar(t) for t in signature.args):
         _math(body, target, expr, key, signature)

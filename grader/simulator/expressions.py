@@ -18,6 +18,7 @@ from grader.simulator.frontend import KernelError, has_builtin_target, types
 from grader.simulator.loops import begin_loop, next_item
 from grader.simulator.machine import Machine
 from grader.simulator.numba_types import convert, dtype_of, is_scalar, plain
+from grader.simulator.operators import translate_operator
 from grader.simulator.program import Registers
 from grader.simulator.promotions import note_promotion
 from grader.simulator.structs import field_name, get_field, get_field_of_array, is_record
@@ -42,7 +43,8 @@ def _inplace_binop(body: Body, target: Any, expr: Any) -> None:
 def _binary(body: Body, target: Any, expr: Any, function: Any) -> None:
     signature = body.typed.calltypes[expr]
     left, right = body.register(expr.lhs.name), body.register(expr.rhs.name)
-    body.operator(
+    translate_operator(
+        body,
         body.register(target.name),
         function,
         [(left, body.type_of(expr.lhs)), (right, body.type_of(expr.rhs))],
@@ -53,7 +55,7 @@ def _binary(body: Body, target: Any, expr: Any, function: Any) -> None:
 
 def _unary(body: Body, target: Any, expr: Any) -> None:
     operand = (body.register(expr.value.name), body.type_of(expr.value))
-    body.operator(body.register(target.name), expr.fn, [operand], body.typed.calltypes[expr])
+    translate_operator(body, body.register(target.name), expr.fn, [operand], body.typed.calltypes[expr])
 
 
 def _build_tuple(body: Body, target: Any, expr: Any) -> None:

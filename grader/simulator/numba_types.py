@@ -22,6 +22,7 @@ _SCALARS = {
         *("float16", "float32", "float64", "complex64", "complex128"),
     )
 }
+_STATIC_TYPES = ("Module", "Function", "BoundFunction", "Dispatcher", "NumberClass", "DType", "TypeRef", "class")
 Cast = Callable[[Any], Any]
 # numba-cuda has a numpy_support of its own.
 _HAS_OWN = importlib.util.find_spec("numba.cuda.np") is not None
@@ -69,6 +70,24 @@ def record_dtype(record: Any) -> np.dtype[Any]:
 def is_scalar(numba_type: Any) -> bool:
     """Whether values of this type are numbers or booleans."""
     return str(plain(numba_type)) in _SCALARS
+
+
+def is_static(numba_type: Any) -> bool:
+    """Whether values of this type exist while compiling only."""
+    return type(numba_type).__name__ in _STATIC_TYPES or isinstance(
+        numba_type, types.Callable | types.Module | types.DType | types.NumberClass
+    )
+
+
+def has_values(numba_type: Any) -> bool:
+    """Whether the machine can hold values of this type; text, say, exists while compiling only."""
+    if isinstance(numba_type, types.BaseTuple):
+        return all(has_values(plain(item)) for item in numba_type)
+    if isinstance(numba_type, types.Optional):
+        return has_values(plain(numba_type.type))
+    return is_scalar(numba_type) or isinstance(
+        numba_type, types.Array | types.Record | types.SliceType | types.EllipsisType
+    )
 
 
 def numba_scalar(dtype: np.dtype[Any]) -> Any:
