@@ -17,9 +17,9 @@ from grader.simulator.configuration import Configuration, LaunchRefused
 from grader.simulator.frames import MAX_DEPTH
 from grader.simulator.frontend import KernelError
 from grader.simulator.launch import Simulator, deadline_in
-from grader.simulator.machine import DepthLimit, StepLimit
 from grader.simulator.memory import ArrayRef, GlobalSpace
 from grader.simulator.numba_types import declared_type
+from grader.simulator.scheduler import DepthLimit, StepLimit
 
 
 class SimulatedDevice:

@@ -10,8 +10,9 @@ findings and counters. No GPU, driver or CUDA toolkit takes part. In the order i
   ``index_loops``, ``attributes``, ``array_methods``, ``calls``, ``device_calls``, ``atomic_calls`` and
   ``collective_calls`` (``registry``) turn typed IR into steps of a ``body`` of a ``unit``;
 - ``program`` is what comes of it: basic blocks of steps, ranked by ``order``;
-- ``machine`` schedules groups of lanes of a ``wave`` of blocks over it; ``barriers`` is where they wait, ``frames``
-  what recursive calls go back to; ``waits`` finds waits that nothing can end;
+- ``scheduler`` runs groups of lanes of a ``wave`` of blocks over it, and a step sees a ``machine``;
+  ``barriers`` is where lanes wait, ``frames`` what recursive calls go back to; ``waits`` finds waits that nothing can
+  end;
 - ``memory`` holds the address spaces, ``lane_values`` what lanes have in registers; ``access`` reads and writes
   memory where ``addressing`` finds an element, ``atomics`` do both; ``views`` are parts of arrays, ``ranges`` counts;
 - ``operations`` says what operators and functions mean on lanes; ``scalar_calls``, ``libdevice_calls``, ``half_calls``,

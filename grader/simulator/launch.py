@@ -19,12 +19,12 @@ from grader.simulator.arguments import arrays_among, copy_back, held, in_constan
 from grader.simulator.configuration import Configuration, LaunchRefused, check_geometry, check_resident
 from grader.simulator.findings import Findings
 from grader.simulator.frontend import Frontend, TypedFunction
-from grader.simulator.machine import Machine
 from grader.simulator.memory import ArrayRef, GlobalSpace, Space, round_up
 from grader.simulator.numba_types import caster
 from grader.simulator.performance_advice import Facts, advise
 from grader.simulator.printing import Raised
 from grader.simulator.program import Program
+from grader.simulator.scheduler import Scheduler
 from grader.simulator.shadow import BYTES_PER_GRANULE
 from grader.simulator.signatures import choose_signature, type_of
 from grader.simulator.sources import Sources
@@ -165,7 +165,7 @@ class Simulator:
         spaces["shared"] = Space("shared", wave_blocks * sizes.shared_segment, sizes.shared_segment)
         spaces["local"] = Space("local", wave_blocks * threads * sizes.local_segment, sizes.local_segment)
         dynamic = configuration.dynamic_shared_bytes
-        machine = Machine(program, spaces, constants, findings, self.deadline, dynamic, self.memory, blocks * threads)
+        machine = Scheduler(program, spaces, constants, findings, self.deadline, dynamic, self.memory, blocks * threads)
         machine.debug = debug
         machine.watch = Watch(machine, threads, blocks, reached([*values, *constants]))
         with np.errstate(all="ignore"):

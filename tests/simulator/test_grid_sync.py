@@ -11,7 +11,7 @@ from numba import cuda, float32, int32
 
 from grader.errors import NotSimulated
 from grader.simulator.configuration import LaunchRefused
-from grader.simulator.machine import StepLimit
+from grader.simulator.scheduler import StepLimit
 
 
 def _errors(launched):

@@ -24,9 +24,9 @@ from grader.simulator.live.callers import calling_place, is_internal
 from grader.simulator.live.driver import DriverApi, launch_error
 from grader.simulator.live.heap import Heap
 from grader.simulator.live.kernel import SimulatedKernel, numbas_own
-from grader.simulator.machine import StepLimit
 from grader.simulator.memory import ArrayRef
 from grader.simulator.printing import Raised
+from grader.simulator.scheduler import StepLimit
 from grader.simulator.sources import AnyFile
 
 
