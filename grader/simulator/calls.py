@@ -9,7 +9,8 @@ import numpy as np
 
 from grader.simulator.array_methods import sum_elements, translate_method
 from grader.simulator.body import Body
-from grader.simulator.frontend import KernelError, lowers_ufunc, types
+from grader.simulator.callees import lowers_ufunc
+from grader.simulator.frontend import KernelError, types
 from grader.simulator.index_loops import begin_enumerated_elements, begin_indices, begin_views
 from grader.simulator.loops import begin_enumerate, begin_iterator, begin_zip, take_next
 from grader.simulator.numba_types import convert, dtype_of, is_scalar, is_static, plain

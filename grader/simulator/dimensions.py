@@ -10,7 +10,8 @@ from typing import Any
 
 from numba import cuda
 
-from grader.simulator.frontend import TypedFunction, callee_key
+from grader.simulator.callees import callee_key
+from grader.simulator.frontend import TypedFunction
 from grader.simulator.memory import ArrayRef
 
 

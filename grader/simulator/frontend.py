@@ -16,7 +16,6 @@ from typing import Any
 
 import numba.cuda.compiler as numba_compiler
 import numba.cuda.dispatcher as numba_dispatcher
-import numpy as np
 from numba import cuda
 from numba.core import errors as core_errors
 from numba.core.target_extension import target_override
@@ -245,47 +244,6 @@ def _is_from_numba(error: BaseException) -> bool:
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
     return trace is not None and is_numbas(trace.tb_frame.f_code.co_filename)
-
-
-def python_function(callee: Any) -> Callable[..., Any] | None:
-    """The Python function behind a type of a callee, if it is a dispatcher (device or njit function)."""
-    dispatcher = getattr(getattr(callee, "dispatcher_type", callee), "dispatcher", None)
-    return getattr(dispatcher, "py_func", None)
-
-
-def overload_function(callee: Any, signature: Any) -> Callable[..., Any] | None:
-    """The Python body of an ``@overload`` of Numba's that a call resolves to; None where there is none."""
-    wanted = tuple(signature.args) if signature.recvr is None else (signature.recvr, *signature.args)
-    for template in getattr(callee, "templates", None) or [getattr(callee, "template", None)]:
-        for dispatcher, args in getattr(template, "_impl_cache", {}).values() if _is_overload(template) else ():
-            if dispatcher is not None and tuple(args) == wanted:
-                body: Callable[..., Any] = dispatcher.py_func
-                return body
-        if _is_overload(template):
-            with contextlib.suppress(*_ERRORS, TypeError):
-                made = template._overload_func(*wanted)
-                if made is not None:
-                    body = made[1] if isinstance(made, tuple) else made
-                    return body
-    return None
-
-
-def _is_overload(template: Any) -> bool:
-    return hasattr(template, "_overload_func")
-
-
-def lowers_ufunc(ufunc: np.ufunc) -> bool:
-    """Whether Numba can compile this NumPy function for a GPU: it types more of them."""
-    try:
-        cuda_target.target_context.get_ufunc_info(ufunc)
-    except KeyError:
-        return False
-    return True
-
-
-def callee_key(callee: Any) -> Any:
-    """What a callee's type stands for: the object that was called (``cuda.grid``, ``math.sqrt``, ``range``)."""
-    return getattr(callee, "typing_key", None) or getattr(callee, "key", None)
 
 
 def _line_of_return(ir: Any, typemap: dict[str, Any]) -> int:

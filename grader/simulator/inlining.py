@@ -15,8 +15,9 @@ from typing import Any
 
 from grader.simulator.array_methods import Method
 from grader.simulator.body import Body
+from grader.simulator.callees import callee_key, overload_function, python_function
 from grader.simulator.calls import translate_call
-from grader.simulator.frontend import KernelError, TypedFunction, callee_key, overload_function, python_function, types
+from grader.simulator.frontend import KernelError, TypedFunction, types
 from grader.simulator.numba_types import plain
 from grader.simulator.program import Call, Jump
 from grader.simulator.rejections import is_numbas

@@ -16,7 +16,8 @@ from numba import cuda
 from numba.cuda.cudadrv import devicearray
 
 from grader.simulator.frontend import types
-from grader.simulator.live.driver import DriverApi, number
+from grader.simulator.live.binding import number
+from grader.simulator.live.driver import DriverApi
 from grader.simulator.memory import ArrayRef
 from grader.simulator.numba_types import dtype_of, is_scalar
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from grader.simulator.live.driver import DriverApi, number
+from grader.simulator.live.binding import number
+from grader.simulator.live.driver import DriverApi
 
 
 class Assignment:

@@ -3,14 +3,12 @@
 In: the calls that Numba's contexts, streams, events and memory managers make (``driver.cuMemAlloc`` and its like).
 Out: what they expect, or Numba's ``CudaAPIError``. Everything is done when it is asked for: a stream is always idle.
 
-Names and meaning of the functions: NVIDIA, CUDA Driver API. numba-cuda calls them as NVIDIA's Python binding does, with
-results returned; Numba's built-in target as C does, with results in pointers: ``as_c_does`` makes the one of the other.
+Names and meaning of the functions: NVIDIA, CUDA Driver API. ``binding`` has how Numba calls them.
 """
 
 from __future__ import annotations
 
 import ctypes
-import importlib
 import itertools
 import threading
 import time
@@ -18,16 +16,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numba.cuda.cudadrv.driver as numba_driver
-import numpy as np
 
 from grader.errors import NotSimulated
 from grader.gpu_models import GpuModel, resident_blocks
+from grader.simulator.live.binding import HAS_BINDING, Handle, api_error, as_c_does, attribute_name, host_bytes, number
 from grader.simulator.live.heap import Heap, OutOfMemory
 
 # The toolkit whose features the simulator speaks of; scripts ask for it in guards.
 CUDA_VERSION = (12, 8)
-HAS_BINDING: bool = getattr(numba_driver, "USE_NV_BINDING", True)
-_POINTER_TO_RESULT: Any = type(ctypes.byref(ctypes.c_int()))
 # Streams 0, 1 and 2 are the default streams.
 _FIRST_HANDLE = 16
 # What a device may be asked and no launch depends on: a discrete card with a display driver of its own.
@@ -49,37 +45,6 @@ _OTHER_ATTRIBUTES = {
     "TOTAL_CONSTANT_MEMORY": 64 << 10,
     "SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO": 32,
 }
-
-
-def api_error(name: str, what: str) -> Exception:
-    """Numba's ``CudaAPIError`` with the driver's code of that name ("INVALID_VALUE") and a sentence."""
-    if HAS_BINDING:
-        code: Any = getattr(numba_driver.binding.CUresult, f"CUDA_ERROR_{name}")
-    else:
-        code = getattr(numba_driver.enums, f"CUDA_ERROR_{name}")
-    error: Exception = numba_driver.CudaAPIError(code, what)
-    return error
-
-
-def launch_error(name: str, what: str) -> Exception:
-    """As ``api_error``, for launches: numba-cuda launches through cuda.core, which has an exception of its own."""
-    error = api_error(name, what)
-    try:
-        of_core: Any = importlib.import_module("cuda.core._utils.cuda_utils").CUDAError
-    except (ImportError, AttributeError):  # Numba's built-in target, or another version of cuda.core
-        return error
-    both = type("CudaAPIError", (type(error), of_core), {"__module__": type(error).__module__})
-    found: Exception = both(*error.args)
-    return found
-
-
-class Handle(int):
-    """A number that stands for a stream, an event or a context; both of Numba's targets find what they look for."""
-
-    @property
-    def value(self) -> int:
-        """As a ctypes pointer has it."""
-        return int(self)
 
 
 class DriverApi:
@@ -299,42 +264,6 @@ class DriverApi:
 
 # Numba's objects call these when Python drops them, which may be after the simulator has been taken out.
 AT_THE_END = ("cuMemFree", "cuMemFreeHost", "cuMemHostUnregister", "cuStreamDestroy", "cuEventDestroy")
-
-
-def number(value: Any) -> int:
-    """The number in a ctypes object, one of NVIDIA's binding, or an int."""
-    if isinstance(value, int):
-        return int(value)
-    held = getattr(value, "value", value)
-    return int(held) if held is not None else 0
-
-
-def host_bytes(address: int, nbytes: int) -> np.ndarray[Any, np.dtype[np.uint8]]:
-    """The process's own memory from ``address`` on."""
-    if not nbytes:
-        return np.empty(0, np.uint8)
-    memory: Any = (ctypes.c_ubyte * nbytes).from_address(address)
-    return np.frombuffer(memory, np.uint8)
-
-
-def attribute_name(code: Any) -> str:
-    """The name of a device attribute's code, without its prefix."""
-    if HAS_BINDING:
-        return str(code.name).removeprefix("CU_DEVICE_ATTRIBUTE_")
-    names = {value: name for name, value in numba_driver.DEVICE_ATTRIBUTES.items()}
-    return str(names.get(number(code), code))
-
-
-def as_c_does(function: Callable[..., Any]) -> Callable[..., None]:
-    """``function``, whose results go where the pointers among its arguments point to."""
-
-    def call(*arguments: Any) -> None:
-        results = [given._obj for given in arguments if isinstance(given, _POINTER_TO_RESULT)]
-        found = function(*[given for given in arguments if not isinstance(given, _POINTER_TO_RESULT)])
-        for result, value in zip(results, found if isinstance(found, tuple) else (found,), strict=False):
-            result.value = value
-
-    return call
 
 
 def functions(api: DriverApi) -> dict[str, Callable[..., Any]]:

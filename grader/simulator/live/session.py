@@ -20,8 +20,9 @@ from grader.simulator.findings import Findings
 from grader.simulator.frontend import KernelError
 from grader.simulator.launch import SimulatedLaunch, Simulator, deadline_in
 from grader.simulator.live.arguments import Arguments
+from grader.simulator.live.binding import launch_error
 from grader.simulator.live.callers import calling_place, is_internal
-from grader.simulator.live.driver import DriverApi, launch_error
+from grader.simulator.live.driver import DriverApi
 from grader.simulator.live.heap import Heap
 from grader.simulator.live.kernel import SimulatedKernel, numbas_own
 from grader.simulator.memory import ArrayRef

@@ -1,0 +1,56 @@
+"""What a call in typed IR calls. Runs in the runner.
+
+In: the Numba type of a callee. Out: the object that it stands for, or the Python function behind it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba.cuda.descriptor import cuda_target
+
+from grader.simulator.frontend import numba_errors
+
+
+def python_function(callee: Any) -> Callable[..., Any] | None:
+    """The Python function behind a type of a callee, if it is a dispatcher (device or njit function)."""
+    dispatcher = getattr(getattr(callee, "dispatcher_type", callee), "dispatcher", None)
+    return getattr(dispatcher, "py_func", None)
+
+
+def overload_function(callee: Any, signature: Any) -> Callable[..., Any] | None:
+    """The Python body of an ``@overload`` of Numba's that a call resolves to; None where there is none."""
+    wanted = tuple(signature.args) if signature.recvr is None else (signature.recvr, *signature.args)
+    for template in getattr(callee, "templates", None) or [getattr(callee, "template", None)]:
+        for dispatcher, args in getattr(template, "_impl_cache", {}).values() if _is_overload(template) else ():
+            if dispatcher is not None and tuple(args) == wanted:
+                body: Callable[..., Any] = dispatcher.py_func
+                return body
+        if _is_overload(template):
+            with contextlib.suppress(*numba_errors(), TypeError):
+                made = template._overload_func(*wanted)
+                if made is not None:
+                    body = made[1] if isinstance(made, tuple) else made
+                    return body
+    return None
+
+
+def _is_overload(template: Any) -> bool:
+    return hasattr(template, "_overload_func")
+
+
+def lowers_ufunc(ufunc: np.ufunc) -> bool:
+    """Whether Numba can compile this NumPy function for a GPU: it types more of them."""
+    try:
+        cuda_target.target_context.get_ufunc_info(ufunc)
+    except KeyError:
+        return False
+    return True
+
+
+def callee_key(callee: Any) -> Any:
+    """What a callee's type stands for: the object that was called (``cuda.grid``, ``math.sqrt``, ``range``)."""
+    return getattr(callee, "typing_key", None) or getattr(callee, "key", None)
