@@ -125,6 +125,7 @@ class Scheduler(Machine):
         self._frames.keep(lanes)
         self.wave.keep(lanes)
         self.spots.clear()
+        self.traffic.lanes_left()
 
     def _issue(self, index: int, lanes: LaneIndex | None) -> None:
         block = self.program.blocks[index]

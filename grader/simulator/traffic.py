@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from grader.simulator.machine import Machine
 
 SECTOR_SHIFT = SECTOR_BYTES.bit_length() - 1
-BANK_SHIFT = 2  # 4 bytes
+BANK_BYTES = 4
+BANK_SHIFT = BANK_BYTES.bit_length() - 1
 BANKS = 32
 # Above all sectors and words of a space, so that a warp's number and a sector make one key.
 _WARP_SHIFT = 40
@@ -65,7 +66,7 @@ class Traffic:
         self.accesses: Counter[tuple[str, int]] = Counter()
         # Accesses of global and of shared memory by each thread of the launch.
         self.work = {space: np.zeros(threads, np.int32) for space in ("global", "shared")}
-        self._patterns: dict[tuple[Place, str, int, int], _Pattern] = {}
+        self._patterns: dict[tuple[Place, str, str, int, int, int], _Pattern] = {}
         # By space and unit: addresses of atomic operations, and how many went to each.
         self._hits: dict[tuple[str, int], list[Hits]] = {}
 
@@ -122,7 +123,7 @@ class Traffic:
         """The same, for an access that is the one before, moved."""
         assert there.spot is not None
         first = int(there.elements[0]) * there.unit
-        phase = first & (SECTOR_BYTES - 1) if array.space == "global" else 0
+        phase = _phase(array, first)
         if phase not in there.spot.costs:
             at = there.elements * there.unit
             there.spot.costs[phase] = self._cost(kind, array, at, array.dtype.itemsize, None, place)
@@ -131,10 +132,10 @@ class Traffic:
     def _cost(self, kind: str, array: ArrayRef, first: Any, itemsize: int, inside: Any, place: Place) -> int:
         """Sectors of global memory, or bank conflicts of shared memory. ``first``: where each element begins."""
         of_global = array.space == "global"
-        phase = int(first[0]) & (SECTOR_BYTES - 1) if of_global else 0
+        phase = _phase(array, first[0])
         relative = first - first[0]
-        # A shift by whole sectors, or by any number of banks, costs nothing.
-        key = place, kind, array.root, phase
+        # One place may read arrays of several spaces, and fields of several sizes.
+        key = place, kind, array.space, array.root, itemsize, phase
         known, lanes = self._patterns.get(key), self._machine.lanes
         if inside is None and known is not None and known.fits(lanes, relative):
             return known.cost
@@ -148,6 +149,10 @@ class Traffic:
         if inside is None:
             self._patterns[key] = _Pattern(lanes, relative, cost)
         return cost
+
+    def lanes_left(self) -> None:
+        """The lanes that are left go by new numbers."""
+        self._patterns.clear()
 
     # ------------------------------------------------------------------ atomics
 
@@ -177,6 +182,11 @@ class Traffic:
         self.counters["busiest_thread_shared"] = int(self.work["shared"].max())
         self._settle("shared")
         self._settle("global")
+
+
+def _phase(array: ArrayRef, first: Any) -> int:
+    """Where in a sector or bank the first byte is: a shift by whole sectors, or by whole banks, costs nothing."""
+    return int(first) & ((SECTOR_BYTES if array.space == "global" else BANK_BYTES) - 1)
 
 
 @cache
