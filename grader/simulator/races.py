@@ -97,7 +97,7 @@ class Races:
             return
         order = np.argsort(touch.granules, kind="stable")
         places, written = touch.granules[order], np.broadcast_to(values, order.shape)[order]
-        agree = bool(((places[1:] != places[:-1]) | (written[1:] == written[:-1])).all())
+        agree = bool(((places[1:] != places[:-1]) | same_value(written[1:], written[:-1])).all())
         found, first = "same-value-writes" if agree else "race", int(losers[0])
         threads = int(touch.threads[first]), int(winner[first])
         self._report(found, array, (touch.place, touch.place), ("writes", "wrote"), threads, len(losers))
@@ -157,3 +157,13 @@ class Races:
 
 def _of(stamp: Any, lanes: npt.NDArray[np.intp]) -> Any:
     return stamp[lanes] if isinstance(stamp, np.ndarray) else stamp
+
+
+def same_value(before: Any, after: Any) -> Bools:
+    """Where a value is as before; NaN is NaN."""
+    equal = np.asarray(before == after)
+    if np.asarray(after).dtype.kind in "fc":
+        nan = np.asarray(after != after)
+        if nan.any():
+            equal = equal | (nan & (before != before))
+    return equal

@@ -19,7 +19,7 @@ from grader.records import Place
 from grader.simulator.fences import Fences
 from grader.simulator.first_writes import FirstWrites
 from grader.simulator.memory import ArrayRef
-from grader.simulator.races import Races
+from grader.simulator.races import Races, same_value
 from grader.simulator.shadow import (
     ATOMIC,
     BYTES_PER_GRANULE,
@@ -164,7 +164,7 @@ class Watch:
         here = here if inside is None else here[inside]
         space = self._machine.spaces[array.space]
         memory = space.view(array.dtype) if unit == array.dtype.itemsize else space.view_at_bytes(array.dtype)
-        same = np.broadcast_to(memory[here] == values, lanes)
+        same = np.broadcast_to(same_value(memory[here], values), lanes)
         repeat = touch.granules.size // max(lanes, 1)
         same = np.repeat(same, repeat) if repeat > 1 else same
         values = np.repeat(values, repeat) if repeat > 1 and isinstance(values, np.ndarray) else values

@@ -235,3 +235,20 @@ def test_a_blocks_shared_memory_is_its_own(launch):
     (finding,) = [f for f in launch(kernel, 2, 1, np.zeros(2, np.int32)).findings if f.array == "s"]
     assert finding.kind == "uninitialised-read"
     assert finding.count == 1
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.complex64, np.complex128])
+def test_not_a_number_is_a_value_that_threads_may_agree_on(launch, dtype):
+    def within_a_block(x, flag):
+        t = cuda.threadIdx.x
+        if x[t] != x[t]:
+            flag[0] = x[t]
+
+    def between_blocks(x, flag):
+        if cuda.threadIdx.x == 0:
+            flag[0] = x[0]
+
+    x = np.full(32, np.nan, dtype)
+    for kernel in (within_a_block, between_blocks):
+        found = launch(kernel, 3, 32, x, np.zeros(1, dtype)).findings
+        assert {f.kind for f in found} == {"same-value-writes"}, kernel.__name__
