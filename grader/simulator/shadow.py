@@ -108,6 +108,8 @@ class Mark:
     place: npt.NDArray[np.int16]
     kind: npt.NDArray[np.uint8]
     time: npt.NDArray[np.int32]
+    # Of epoch, warp_epoch and kind those that are not 0 all over: the memory of the others is never touched.
+    used: set[str] = field(default_factory=set)
 
     @classmethod
     def nobody(cls, granules: int) -> Mark:
@@ -130,6 +132,7 @@ class Mark:
             np.repeat(self.place, times),
             np.repeat(self.kind, times),
             np.repeat(self.time, times),
+            set(self.used),
         )
 
     def is_own(self, touch: Touch) -> npt.NDArray[np.bool_]:
@@ -145,11 +148,13 @@ class Mark:
         if where is not None and not where.all():
             touch = touch.part(where)
         self.thread[touch.granules] = touch.threads
-        self.epoch[touch.granules] = touch.epoch
-        self.warp_epoch[touch.granules] = touch.warp_epoch
         self.place[touch.granules] = touch.place
-        self.kind[touch.granules] = touch.kind
         self.time[touch.granules] = touch.time
+        for name in ("epoch", "warp_epoch", "kind"):
+            value = getattr(touch, name)
+            if name in self.used or isinstance(value, np.ndarray) or value != 0:
+                self.used.add(name)
+                getattr(self, name)[touch.granules] = value
 
 
 # Two marks, of all the arrays above.
