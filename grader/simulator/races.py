@@ -163,7 +163,7 @@ def same_value(before: Any, after: Any) -> Bools:
     """Where a value is as before; NaN is NaN."""
     equal = np.asarray(before == after)
     if np.asarray(after).dtype.kind in "fc":
-        nan = np.asarray(after != after)
+        nan = np.asarray(np.isnan(after))
         if nan.any():
-            equal = equal | (nan & (before != before))
+            equal = equal | (nan & np.isnan(before))
     return equal
