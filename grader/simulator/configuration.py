@@ -1,6 +1,6 @@
 """A launch's configuration, and whether a GPU takes it. Runs in the runner, or in anybody's own process.
 
-In: grid, block and dynamic shared memory as they were asked for. Out: nothing, or ``LaunchRefused``.
+In: grid, block and dynamic shared memory as they were asked for. Out: nothing, or LaunchRefused, NotSimulated.
 """
 
 from __future__ import annotations
@@ -8,10 +8,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
+from grader.errors import NotSimulated
 from grader.gpu_models import GpuModel, resident_blocks
 from grader.records import Place
 
 Triple = tuple[int, int, int]
+# Of every GPU that Numba compiles for: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
+MAX_LOCAL_BYTES_PER_THREAD = 512 << 10
+# More would take hours, and counts are kept of every thread.
+MAX_THREADS = 1 << 30
 NOWHERE = Place(0)
 
 
@@ -71,6 +76,26 @@ def check_geometry(gpu: GpuModel, grid: Triple, block: Triple) -> None:
             f"a grid of {grid} is too large; {gpu.name} allows at most {gpu.max_grid}",
             "Put the longest dimension first.",
         )
+
+
+def check_size(gpu: GpuModel, configuration: Configuration, shared_bytes: int, local_bytes: int) -> None:
+    """Raise LaunchRefused where a GPU has too little memory for a block or thread, NotSimulated for huge grids.
+
+    ``shared_bytes`` is what a block takes, static and dynamic, ``local_bytes`` what a thread's arrays take.
+    """
+    if shared_bytes > gpu.max_shared_bytes_per_block:
+        raise LaunchRefused(
+            f"a block asks for {shared_bytes} bytes of shared memory; "
+            f"{gpu.name} gives at most {gpu.max_shared_bytes_per_block}",
+            "Use smaller tiles or a smaller dtype.",
+        )
+    if local_bytes > MAX_LOCAL_BYTES_PER_THREAD:
+        raise LaunchRefused(
+            f"a thread asks for {local_bytes} bytes of local memory; GPUs give at most {MAX_LOCAL_BYTES_PER_THREAD}",
+            "Keep large arrays in global memory, with a part for each thread.",
+        )
+    if configuration.threads > MAX_THREADS:
+        raise NotSimulated(f"{configuration.threads:,} threads are too many for the simulator: at most {MAX_THREADS:,}")
 
 
 def check_resident(gpu: GpuModel, configuration: Configuration, shared_bytes: int) -> None:

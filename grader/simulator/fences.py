@@ -19,7 +19,8 @@ from grader.simulator.shadow import NOBODY, WARP_SHIFT, Numbering, Threads
 Times = npt.NDArray[np.int64]
 # Rows of the arrays below: a fence reaches other blocks, or its own block only.
 DEVICE, BLOCK = 0, 1
-NEVER = -1
+# Accesses have times from 1 on. It is 0 so that memory for threads that never fence is never touched.
+NEVER = 0
 
 
 class Fences:
@@ -29,8 +30,8 @@ class Fences:
         self._number = number
         self._blocks = blocks
         # When each block last passed a barrier, and each warp a syncwarp.
-        self._block_met = np.full(blocks, NEVER, np.int64)
-        self._warp_met = np.full(blocks << (number.shift - WARP_SHIFT), NEVER, np.int64)
+        self._block_met = np.zeros(blocks, np.int64)
+        self._warp_met = np.zeros(blocks << (number.shift - WARP_SHIFT), np.int64)
         self._grid_met = NEVER  # when all threads of the launch last met
         self._known: _Known | None = None
 
@@ -116,8 +117,8 @@ class _Known:
     """Times by thread, made when the first thread fences; rows are ``DEVICE`` and ``BLOCK``."""
 
     def __init__(self, blocks: int, threads: int) -> None:
-        self.fenced: Times = np.full((2, threads), NEVER, np.int64)  # the last fence
-        self.covers: Times = np.full((2, threads), NEVER, np.int64)  # up to when it covers what others of its block did
-        self.published: Times = np.full((2, threads), NEVER, np.int64)  # up to when a thread's own accesses are
-        self.covered: Times = np.full((2, blocks), NEVER, np.int64)  # up to when all accesses of a block are
-        self.acquired: Times = np.full(threads, NEVER, np.int64)  # the last atomic, own or handed on
+        self.fenced: Times = np.zeros((2, threads), np.int64)  # the last fence
+        self.covers: Times = np.zeros((2, threads), np.int64)  # up to when it covers what others of its block did
+        self.published: Times = np.zeros((2, threads), np.int64)  # up to when a thread's own accesses are
+        self.covered: Times = np.zeros((2, blocks), np.int64)  # up to when all accesses of a block are
+        self.acquired: Times = np.zeros(threads, np.int64)  # the last atomic, own or handed on

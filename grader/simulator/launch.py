@@ -16,7 +16,7 @@ from grader.errors import NotSimulated
 from grader.gpu_models import GpuModel
 from grader.records import Finding, Place
 from grader.simulator.arguments import arrays_among, copy_back, held, in_constant_memory, reached
-from grader.simulator.configuration import Configuration, LaunchRefused, check_geometry, check_resident
+from grader.simulator.configuration import Configuration, check_geometry, check_resident, check_size
 from grader.simulator.findings import Findings
 from grader.simulator.frontend import Frontend, TypedFunction
 from grader.simulator.memory import ArrayRef, GlobalSpace, Space, round_up
@@ -120,12 +120,7 @@ class Simulator:
         """
         check_geometry(self.gpu, configuration.grid, configuration.block)
         sizes = _sizes(program, configuration)
-        if sizes.shared > self.gpu.max_shared_bytes_per_block:
-            raise LaunchRefused(
-                f"a block asks for {sizes.shared} bytes of shared memory; "
-                f"{self.gpu.name} gives at most {self.gpu.max_shared_bytes_per_block}",
-                "Use smaller tiles or a smaller dtype.",
-            )
+        check_size(self.gpu, configuration, sizes.shared, program.local_bytes)
         if program.cooperative:
             check_resident(self.gpu, configuration, sizes.shared)
         values = []
@@ -133,7 +128,10 @@ class Simulator:
             value = held(argument, source, names[min(number, len(names) - 1)], self.memory)
             cast = None if isinstance(argument, ArrayRef) else caster(source, target)
             values.append(cast(value) if cast else value)
-        result = self._run(program, configuration, sizes, values, debug)
+        try:
+            result = self._run(program, configuration, sizes, values, debug)
+        except MemoryError as error:
+            raise NotSimulated(f"this machine has too little memory to simulate the launch: {error}") from None
         for argument, value in zip(arguments, values, strict=True):
             copy_back(argument, value, self.memory)
         return result

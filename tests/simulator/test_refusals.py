@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from numba import cuda, float32
+from numba import cuda, float32, float64
 
+from grader.errors import NotSimulated
 from grader.simulator.configuration import LaunchRefused
 from grader.simulator.frontend import KernelError
+from grader.simulator.scheduler import Scheduler
 
 
 def _store(out):
@@ -47,6 +49,44 @@ def test_too_much_shared_memory_is_refused(launch):
 
     with pytest.raises(LaunchRefused, match="65536 bytes of shared memory"):
         launch(kernel, 1, 32, np.zeros(1))
+
+
+@pytest.mark.parametrize("doubles", [65537, 1 << 40])
+def test_more_local_memory_than_a_thread_may_have_is_refused(launch, doubles):
+    def kernel(out):
+        mine = cuda.local.array(doubles, float64)
+        mine[0] = 1
+        out[0] = mine[0]
+
+    with pytest.raises(LaunchRefused, match=f"a thread asks for {8 * doubles} bytes of local memory"):
+        launch(kernel, 1, 1, np.zeros(1))
+
+
+def test_all_the_local_memory_that_a_thread_may_have_can_be_used(launch):
+    def kernel(out):
+        i = cuda.grid(1)
+        mine = cuda.local.array(65536, float64)
+        mine[65535] = i
+        out[i] = mine[65535]
+
+    out = np.zeros(64)
+    launch(kernel, 2, 32, out)
+    np.testing.assert_array_equal(out, np.arange(64))
+
+
+@pytest.mark.parametrize("grid", [2**31 - 1, (2**31 - 1, 65535, 65535)])
+def test_a_grid_that_would_run_for_hours_is_not_simulated(launch, grid):
+    with pytest.raises(NotSimulated, match="too many for the simulator"):
+        launch(_store, grid, 1024, np.zeros(10))
+
+
+def test_memory_that_the_simulator_cannot_get_is_not_the_kernels_fault(launch, monkeypatch):
+    def greedy(machine, wave, arguments):
+        np.zeros(1 << 55)
+
+    monkeypatch.setattr(Scheduler, "run", greedy)
+    with pytest.raises(NotSimulated, match="memory"):
+        launch(_store, 1, 32, np.zeros(32))
 
 
 @pytest.mark.parametrize(
