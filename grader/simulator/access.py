@@ -20,6 +20,8 @@ from grader.simulator.machine import Machine
 from grader.simulator.memory import ArrayRef
 from grader.simulator.numba_types import convert
 
+READ = "Read of"  # how messages about reads begin
+
 
 def by_source(machine: Machine, array: ArrayRef) -> Iterator[tuple[ArrayRef, LaneIndex]]:
     """Where lanes hold arrays of different buffers: each of these, and its positions among the active lanes.
@@ -43,7 +45,11 @@ def load(machine: Machine, array: ArrayRef, indices: tuple[Any, ...], place: Pla
         for part, lanes in by_source(machine, array):
             values[lanes] = load(machine, part, take(indices, lanes), place)
         return values
-    there = locate(machine, array, indices, place, "Read of")
+    if machine.lanes is None and not copied:
+        values = _load_again(machine, array, indices, place)
+        if values is not None:
+            return values
+    there = locate(machine, array, indices, place, READ)
     elements, bad, unit = there.elements, there.bad, there.unit
     memory = elements_of(machine, array, unit)
     if bad is None:
@@ -56,6 +62,19 @@ def load(machine: Machine, array: ArrayRef, indices: tuple[Any, ...], place: Pla
     values = np.zeros(machine.active, array.dtype)
     values[inside] = memory[np.broadcast_to(elements, machine.active)[inside]]
     return values
+
+
+def _load_again(machine: Machine, array: ArrayRef, indices: tuple[Any, ...], place: Place) -> Any:
+    """``load`` where a loop repeats it and nothing has to be found out again; None elsewhere."""
+    spot = machine.spots.get((id(place), READ))
+    shift = spot.shift(array, indices) if spot is not None else None
+    if spot is None or shift is None or shift < 0:
+        return None
+    bill = machine.traffic.bill(array, spot, shift)
+    if bill is None or not machine.watch.read_again(array, spot, shift, place):
+        return None
+    bill.turns += 1
+    return elements_of(machine, array, spot.unit)[shift:][spot.elements]
 
 
 def store(machine: Machine, array: ArrayRef, indices: tuple[Any, ...], value: Any, place: Place) -> None:

@@ -34,6 +34,8 @@ def locate(machine: Machine, array: ArrayRef, indices: tuple[Any, ...], place: P
     if bad is None:
         spot = Spot.of(array, indices, elements, unit)
         if spot is not None:
+            if key in machine.spots:
+                machine.traffic.settle((machine.spots[key],))
             machine.spots[key] = spot
             return Located(elements, None, unit, spot, spot.shift(array, indices) or 0)
     return Located(elements, bad, unit)

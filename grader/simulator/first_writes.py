@@ -15,7 +15,7 @@ import numpy.typing as npt
 from grader.records import Place, Severity
 from grader.simulator.lane_values import is_wide
 from grader.simulator.memory import ArrayRef
-from grader.simulator.spots import Located
+from grader.simulator.spots import Located, Spot
 
 if TYPE_CHECKING:
     from grader.simulator.machine import Machine
@@ -98,7 +98,7 @@ class FirstWrites:
         for (offset, dtype), bad in zip(leaves, unwritten, strict=True):
             flags, index = self._bytes(record, offset, dtype)
             flags[index] = bad
-        self._machine.spots.clear()  # what had been written may not be any more
+        self._machine.forget_spots()  # what had been written may not be any more
 
     def _bytes(self, record: ArrayRef, offset: int, dtype: np.dtype[Any]) -> tuple[npt.NDArray[np.bool_], Any]:
         """The flags of a record's space, and per lane where those of one of its leaves are."""
@@ -128,6 +128,10 @@ class FirstWrites:
         flags = space.unwritten(1).reshape(-1, space.segment)[:used, first : first + nbytes]
         if not flags.any():
             self._written.add(extent)
+
+    def vouches_for(self, array: ArrayRef, spot: Spot, shift: int) -> bool:
+        """Whether all that a repeated read reads is known to have been written."""
+        return shift in spot.written or not self._holds_garbage(array)
 
     def check(self, array: ArrayRef, there: Located, inside: Any, place: Place, verb: str) -> None:
         """Report the active lanes that read what nobody has written."""

@@ -93,6 +93,11 @@ class Machine:
             self._threads = self.wave.launch_threads(self.lanes)
         return self._threads
 
+    def forget_spots(self) -> None:
+        """What was found out about accesses need not hold any more."""
+        self.traffic.settle(self.spots.values())
+        self.spots.clear()
+
     def _activate(self, lanes: LaneIndex | None, count: int) -> None:
         self.lanes, self.active = lanes, count
         self._of_active = {}

@@ -81,7 +81,7 @@ class Scheduler(Machine):
         self.waits = Waits(self.program, wave)
         self.watch.begin_wave()
         self.traffic.begin_wave()
-        self.spots.clear()
+        self.forget_spots()
         while self._pending or self._barriers:
             if not self._pending:
                 self._release(stuck=True)
@@ -124,7 +124,7 @@ class Scheduler(Machine):
             self._registers[register] = take(value, lanes, moved) if register in block.live_in else None
         self._frames.keep(lanes)
         self.wave.keep(lanes)
-        self.spots.clear()
+        self.forget_spots()
         self.traffic.lanes_left()
 
     def _issue(self, index: int, lanes: LaneIndex | None) -> None:

@@ -165,7 +165,7 @@ BYTES_PER_GRANULE = 2 * (8 + 4 + 4 + 2 + 1 + 4)
 class Region:
     """One array's part of a shadow: reads that have not been marked, and whether somebody wrote since."""
 
-    unmarked_reads: list[Touch] = field(default_factory=list)
+    unmarked_reads: list[Touch | Callable[[], Touch]] = field(default_factory=list)
     unmarked: int = 0  # accesses in unmarked_reads
     written: bool = False
 
@@ -189,7 +189,8 @@ class Shadow:
         """The same shadow with smaller granules."""
         times = self.granule // granule
         for region in self.regions.values():
-            region.unmarked_reads = [touch.finer(times) for touch in region.unmarked_reads]
+            touches = [touch() if callable(touch) else touch for touch in region.unmarked_reads]
+            region.unmarked_reads = [touch.finer(times) for touch in touches]
             region.unmarked *= times
         reads = None if self.reads is None else self.reads.finer(times)
         return Shadow(granule, self.writes.finer(times), reads, self.regions)
@@ -204,7 +205,7 @@ class Shadow:
         """Mark the reads that were put off."""
         for region in regions:
             for touch in region.unmarked_reads:
-                self.mark_read(touch, numbering, published)
+                self.mark_read(touch() if callable(touch) else touch, numbering, published)
             region.unmarked_reads.clear()
             region.unmarked = 0
 

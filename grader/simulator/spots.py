@@ -6,6 +6,7 @@ What was found out about them then holds again: they are inside, they cost as mu
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +15,18 @@ import numpy.typing as npt
 
 from grader.simulator.lane_values import is_wide
 from grader.simulator.memory import ArrayRef
+
+
+@dataclass
+class Bill:
+    """What each turn of a repeated read adds to counters, and how many turns have not been added yet."""
+
+    array: ArrayRef
+    counts: tuple[tuple[str, int], ...]
+    line: Counter[str]
+    accesses: int  # by all lanes
+    threads: Any  # of the launch: positions, or a slice
+    turns: int = 0
 
 
 @dataclass
@@ -28,8 +41,10 @@ class Spot:
     wide: tuple[Any, ...]
     unit: int  # bytes that elements are counted in: those of one
     elements: npt.NDArray[np.int64]  # where the shared indices are 0
+    first: int = 0  # of the elements
     costs: dict[int, int] = field(default_factory=dict)  # sectors or bank conflicts, by where in a sector it begins
     written: set[int] = field(default_factory=set)  # shifts at which all elements have been written
+    bills: dict[int, Bill] = field(default_factory=dict)  # of a read, by where in a sector it begins
 
     @classmethod
     def of(cls, array: ArrayRef, indices: tuple[Any, ...], elements: Any, unit: int) -> Spot | None:
@@ -45,6 +60,7 @@ class Spot:
             return None
         if shift:
             spot.elements = elements - shift
+        spot.first = int(spot.elements[0])
         return spot
 
     def shift(self, array: ArrayRef, indices: tuple[Any, ...]) -> int | None:

@@ -10,6 +10,7 @@ Banks"). Elements of 8 bytes are served by half warps. A complex number is two a
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,7 @@ from grader.gpu_models import SECTOR_BYTES
 from grader.records import Place
 from grader.simulator.lane_values import is_wide
 from grader.simulator.memory import ArrayRef
-from grader.simulator.spots import Located
+from grader.simulator.spots import Bill, Located, Spot
 
 if TYPE_CHECKING:
     from grader.simulator.machine import Machine
@@ -82,6 +83,9 @@ class Traffic:
         elements, unit = there.elements, there.unit
         machine, space = self._machine, array.space
         line = self.lines[place]
+        spot = there.spot if kind == "load" else None
+        phase = _phase(array, (spot.first + there.shift) * unit) if spot is not None else 0
+        before = Counter(line) if spot is not None and phase not in spot.bills else None
         self._add(line, f"{space}_{kind}s", machine.active)
         if space == "global":
             self.accesses[f"{kind}s", array.root] += machine.active
@@ -108,6 +112,27 @@ class Traffic:
             self._add(line, f"global_{kind}_sectors" if space == "global" else f"shared_{kind}_bank_conflicts", cost)
         if kind == "atomic":
             self._note_hits(array, elements, unit)
+        if before is not None and spot is not None and len(parts) == 1:
+            counts = tuple((name, line[name] - before[name]) for name in line if line[name] != before[name])
+            spot.bills[phase] = Bill(array, counts, line, machine.active, machine.active_threads())
+
+    def bill(self, array: ArrayRef, spot: Spot, shift: int) -> Bill | None:
+        """What a read by all lanes costs that is one before, moved; None if none before cost the same."""
+        return spot.bills.get(_phase(array, (spot.first + shift) * spot.unit))
+
+    def settle(self, spots: Iterable[Spot]) -> None:
+        """Add up the turns of repeated reads, before they are forgotten."""
+        for spot in spots:
+            for bill in spot.bills.values():
+                if not bill.turns:
+                    continue
+                for name, count in bill.counts:
+                    self._add(bill.line, name, count * bill.turns)
+                if bill.array.space == "global":
+                    self.accesses["loads", bill.array.root] += bill.accesses * bill.turns
+                if bill.array.space in self.work:
+                    self.work[bill.array.space][bill.threads] += bill.turns
+                bill.turns = 0
 
     def count(self, place: Place, name: str, number: int) -> None:
         """Add to a counter of the launch and of a line."""
@@ -175,6 +200,7 @@ class Traffic:
 
     def finish(self) -> None:
         """The launch is over."""
+        self._machine.forget_spots()
         self.counters["working_threads"] = int(np.count_nonzero(self.work["global"]))
         per_block = self.work["global"].reshape(-1, self._machine.wave.threads_per_block)
         self.counters["working_blocks"] = int(np.count_nonzero(per_block.any(axis=1)))

@@ -32,7 +32,7 @@ from grader.simulator.shadow import (
     Threads,
     Touch,
 )
-from grader.simulator.spots import Located
+from grader.simulator.spots import Located, Spot
 
 if TYPE_CHECKING:
     from grader.simulator.machine import Machine
@@ -149,6 +149,35 @@ class Watch:
         self._races.check(shadow.writes, touch, array, ("reads", "wrote"))
         shadow.mark_read(touch, self._number, self._fences.order)
 
+    def read_again(self, array: ArrayRef, spot: Spot, shift: int, place: Place) -> bool:
+        """All lanes read what they read before, moved; False, and nothing is noted, where that needs a closer look."""
+        if not self.first_writes.vouches_for(array, spot, shift):
+            return False
+        if array.space not in {"global", "shared"}:
+            return True
+        key: Any = "shared" if array.space == "shared" else array.root
+        if key not in self._shadows or isinstance(self._epoch, np.ndarray) or isinstance(self._warp_epoch, np.ndarray):
+            return False
+        shadow = self._shadows[key]
+        if shadow is None:
+            return True
+        region = shadow.regions.get(array.root) if array.root >= 0 else None
+        if region is None or region.written or spot.unit % shadow.granule:
+            return False
+        self._time += 1
+        threads, site, time = self._active_threads(), self._races.site(place), self._time
+        epoch, warp_epoch = self._epoch, self._warp_epoch
+
+        def later() -> Touch:
+            touch = Touch(spot.elements + shift, threads, epoch, warp_epoch, site, PLAIN, time)
+            return self._in_granules(touch, shadow, array, spot.unit)
+
+        region.unmarked_reads.append(later)
+        region.unmarked += threads.size * max(array.dtype.itemsize // shadow.granule, 1)
+        if region.unmarked > MAX_UNMARKED:
+            shadow.mark_reads([region], self._number, self._fences.order)
+        return True
+
     def write(self, array: ArrayRef, there: Located, inside: Any, place: Place, values: Any) -> None:
         """They write ``values`` (one, or one per lane that is inside), before memory has changed."""
         self.first_writes.note(array, there, inside)
@@ -244,6 +273,13 @@ class Watch:
             granules, threads = granules[inside], threads[inside]
             epoch = epoch[inside] if isinstance(epoch, np.ndarray) else epoch
             warp_epoch = warp_epoch[inside] if isinstance(warp_epoch, np.ndarray) else warp_epoch
+        site = self._races.site(place)
+        touch = Touch(granules, threads, epoch, warp_epoch, site, ATOMIC if atomic else PLAIN, self._time)
+        return self._in_granules(touch, shadow, array, unit)
+
+    def _in_granules(self, touch: Touch, shadow: Shadow, array: ArrayRef, unit: int) -> Touch:
+        """A touch of elements, numbers of ``unit`` bytes, as one of the granules of a shadow."""
+        granules, threads, epoch, warp_epoch = touch.granules, touch.threads, touch.epoch, touch.warp_epoch
         if array.space == "global":
             granules = granules - self._watched[array.root][0] // unit
         wide = array.dtype.itemsize // shadow.granule
@@ -252,8 +288,7 @@ class Watch:
             threads = np.repeat(threads, wide)
             epoch = np.repeat(epoch, wide) if isinstance(epoch, np.ndarray) else epoch
             warp_epoch = np.repeat(warp_epoch, wide) if isinstance(warp_epoch, np.ndarray) else warp_epoch
-        site = self._races.site(place)
-        return Touch(granules, threads, epoch, warp_epoch, site, ATOMIC if atomic else PLAIN, self._time)
+        return Touch(granules, threads, epoch, warp_epoch, touch.place, touch.kind, touch.time)
 
     def _is_first_here(self, writes: Mark, touch: Touch) -> npt.NDArray[np.bool_]:
         """Where no mark of a write that changed something would be lost, unless a barrier has ordered it."""
