@@ -2,7 +2,6 @@
 
 import pytest
 
-
 SCORES_AT_ONCE = "use the scores of a tile of keys at once; rescale what you have when a larger one turns up"
 
 
