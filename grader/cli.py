@@ -339,6 +339,7 @@ def simulate(
     from grader.reports.terminal import page
     from grader.simulating import simulate as run_simulated
 
+    os.environ.pop("NUMBA_ENABLE_CUDASIM", None)  # Numba's own simulator is asked for by those who have no GPU
     found = run_simulated(script, args or [], gpu=gpu, launch_seconds=limit, output_to_stderr=as_json)
     if as_json:
         typer.echo(found.document, nl=False)

@@ -125,6 +125,20 @@ def test_a_right_script_prints_its_results_and_ends_well(tmp_path: Path) -> None
     assert "error" not in done.stdout
 
 
+@pytest.mark.parametrize("where", ["outside", "in the script"])
+def test_numbas_own_simulator_is_not_taken_though_it_is_asked_for(
+    tmp_path: Path, where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = RIGHT
+    if where == "outside":
+        monkeypatch.setenv("NUMBA_ENABLE_CUDASIM", "1")
+    else:
+        script = "import os\nos.environ['NUMBA_ENABLE_CUDASIM'] = '1'\n" + RIGHT
+    done = simulate(tmp_path, script)
+    assert done.returncode == 0, done.stderr
+    assert "global memory written   8 elements" in done.stdout
+
+
 def test_json_is_all_that_is_on_standard_output(tmp_path: Path) -> None:
     done = simulate(tmp_path, RIGHT, before=("--json", "--gpu", "h100"))
     assert done.returncode == 0

@@ -30,6 +30,7 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 
+from grader.errors import UsageError
 from grader.gpu_models import DEFAULT, GpuModel
 from grader.records import LaunchTrace
 
@@ -42,8 +43,9 @@ def install(gpu: GpuModel | str = DEFAULT, *, devices: int = 1, launch_seconds: 
 
     ``devices`` is how many GPUs a script sees. A launch that takes more than ``launch_seconds`` of CPU time ends with
     Numba's CudaAPIError. Installing again replaces what was installed; arrays that are on its GPU are lost. Raises
-    UsageError for an unknown model.
+    UsageError for an unknown model, and where Numba's own simulator has been asked for.
     """
+    _refuse_numbas_simulator()
     from grader.simulator.live import install as live
 
     live.install(gpu, devices, launch_seconds)
@@ -59,11 +61,20 @@ def uninstall() -> None:
 def trace() -> AbstractContextManager[list[LaunchTrace]]:
     """A list that gets one ``LaunchTrace`` per launch in the ``with`` block, in order.
 
-    Installs the simulator if it is not, and leaves it there: arrays are on its GPU.
+    Installs the simulator if it is not, and leaves it there: arrays are on its GPU. Raises UsageError as ``install``.
     """
+    _refuse_numbas_simulator()
     from grader.simulator.live import install as live
 
     return live.trace()
+
+
+def _refuse_numbas_simulator() -> None:
+    """Numba decides while it is imported what ``numba.cuda`` is."""
+    from numba import config
+
+    if config.ENABLE_CUDASIM:
+        raise UsageError("Numba's own simulator is on: unset NUMBA_ENABLE_CUDASIM before Python starts, then try again")
 
 
 __all__ = ["install", "trace", "uninstall"]

@@ -6,6 +6,8 @@ from __future__ import annotations
 import gc
 import importlib
 import math
+import os
+import subprocess
 import sys
 import threading
 import weakref
@@ -688,6 +690,32 @@ def test_arrays_of_an_earlier_gpu_are_named_as_such():
 def test_an_unknown_model_is_refused_by_name():
     with pytest.raises(UsageError, match="t4"):
         simulator.install("geforce256")
+
+
+@pytest.mark.parametrize("call", ["simulator.install()", "simulator.trace()"])
+def test_beside_numbas_own_simulator_it_says_what_to_do(call):
+    code = (
+        f"from grader import errors, simulator\ntry:\n    {call}\nexcept errors.UsageError as error:\n    print(error)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "NUMBA_ENABLE_CUDASIM": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "NUMBA_ENABLE_CUDASIM" in done.stdout
+
+
+@pytest.mark.parametrize("eager", [True, False])
+def test_a_launch_with_too_few_arguments_says_how_many_it_takes(launches, eager):
+    def add(x, y, out):
+        out[0] = x[0] + y[0]
+
+    x = cuda.to_device(np.zeros(1))
+    kernel = cuda.jit("void(float64[::1], float64[::1], float64[::1])")(add) if eager else cuda.jit(add)
+    with pytest.raises(TypeError, match="takes 3 arguments"):
+        kernel[1, 1](x, x)
 
 
 def test_traces_nest_and_end():

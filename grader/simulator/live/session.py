@@ -85,6 +85,8 @@ class Session:
                 f"a block of {trace.block} has {threads} threads; the kernel's launch_bounds allow "
                 f"{kernel.max_threads_per_block}"
             )
+        if len(args) < len(kernel.argtypes):  # Numba asks where it types the kernel for a launch, not later
+            raise TypeError(f"{trace.kernel} takes {len(kernel.argtypes)} arguments, and {len(args)} were given")
         self.api.copy_registered(to_host=False)
         arguments = Arguments(self.api)
         names = _names(kernel)
