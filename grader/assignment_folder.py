@@ -23,7 +23,6 @@ from grader.errors import AuthoringError
 from grader.problem import Problem, problems_of
 
 PROBLEM_FILE = "problem.py"
-KERNELS_FILE = "kernels.py"
 PUBLIC_FILE = "test_public.py"
 HIDDEN_FILE = "test_hidden.py"
 WRONG_FOLDER = "wrong"

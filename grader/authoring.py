@@ -13,13 +13,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.assignment_folder import KERNELS_FILE, WRONG_FOLDER, open_folder
-from grader.classroom import Device, Judge, MakeExecutor, Progress, Task, grade, process_pool
+from grader.assignment_folder import WRONG_FOLDER, open_folder
+from grader.classroom import Judge, MakeExecutor, Progress, Task, grade, process_pool
 from grader.course import Assignment, Course
+from grader.device_names import DeviceName
 from grader.errors import AuthoringError, GraderError, ReleaseError
 from grader.mutants import Mutant, check_functions, copied_constant, empty_kernel, parameters, read_mutant
 from grader.promises import imports_of_grader, missing_docstrings
-from grader.records import State, Verdict
+from grader.records import KERNELS_FILE, State, Verdict
 from grader.release import ASSIGNMENTS, HIDDEN, SOLUTIONS, build, leaks, out_of_date
 from grader.reports.text import one_line
 
@@ -47,7 +48,7 @@ def lint(
     judge: Judge,
     *,
     workers: int = 1,
-    device: Device = "simulated",
+    device: DeviceName = "simulated",
     progress: Progress = lambda done, of, verdict: None,
     make_executor: MakeExecutor = process_pool,
 ) -> tuple[Row, ...]:

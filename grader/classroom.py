@@ -17,13 +17,12 @@ from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Literal
 
 from grader.course import Assignment
+from grader.device_names import DeviceName
 from grader.errors import CourseError, Fault, GraderError
 from grader.records import PartScore, Verdict, date_now
 
-Device = Literal["auto", "cuda", "simulated"]
 Judge = Callable[["Task"], Verdict]
 Progress = Callable[[int, int, Verdict], None]
 MakeExecutor = Callable[[int], Executor]
@@ -37,7 +36,7 @@ class Task:
     checks: Path
     submission: Path
     student: str
-    device: Device
+    device: DeviceName
 
 
 def submissions(folder: Path, assignment: str) -> tuple[dict[str, Path], tuple[str, ...]]:

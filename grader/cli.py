@@ -13,11 +13,12 @@ import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from grader import __version__
+from grader.device_names import DeviceName
 from grader.errors import GraderError, UsageError
 
 if TYPE_CHECKING:
@@ -32,10 +33,9 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-Device = Literal["auto", "cuda", "simulated"]
 Number = Annotated[str, typer.Argument(metavar="NN", help="The assignment, say 03.")]
 Numbers = Annotated[list[str] | None, typer.Argument(metavar="[NN]...", help="Assignments; default: all.")]
-OnDevice = Annotated[Device, typer.Option(help="Where kernels run; auto is a GPU if there is one.")]
+OnDevice = Annotated[DeviceName, typer.Option(help="Where kernels run; auto is a GPU if there is one.")]
 Workers = Annotated[int, typer.Option(min=1, help="Worker processes; default: one per CPU core.")]
 CORES = os.cpu_count() or 1
 
@@ -159,17 +159,17 @@ def _submission_folder(path: Path) -> Path:
 
     A class may hand in what it likes, and gets a verdict; somebody who names a path means what is there.
     """
-    from grader.submission import KERNELS
+    from grader.records import KERNELS_FILE
 
-    if path.name == KERNELS and path.is_file():
+    if path.name == KERNELS_FILE and path.is_file():
         return path.parent
     if not path.exists():
-        raise UsageError(f"expected a folder with {KERNELS}, found no {path}")
+        raise UsageError(f"expected a folder with {KERNELS_FILE}, found no {path}")
     if not path.is_dir():
-        raise UsageError(f"expected a folder with {KERNELS}, found the file {path}")
-    inside = sorted(found.parent for found in path.glob(f"*/{KERNELS}"))
-    if not (path / KERNELS).exists() and inside:
-        raise UsageError(f"expected {KERNELS} in {path}, found none; did you mean {inside[0]}?")
+        raise UsageError(f"expected a folder with {KERNELS_FILE}, found the file {path}")
+    inside = sorted(found.parent for found in path.glob(f"*/{KERNELS_FILE}"))
+    if not (path / KERNELS_FILE).exists() and inside:
+        raise UsageError(f"expected {KERNELS_FILE} in {path}, found none; did you mean {inside[0]}?")
     return path
 
 

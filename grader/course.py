@@ -22,12 +22,11 @@ from pydantic import (
 from grader.course_file import Lines, explain, read_yaml
 from grader.course_values import CheckBytes, CheckSeconds, Due, Duration, Fraction, Percent, Points, Seconds
 from grader.errors import CourseError, UsageError
-from grader.records import PARTS
+from grader.records import PARTS, PartName
 
 FILE_NAME = "course.yml"
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
-PartName = Literal["correctness", "technique", "speed", "quiz"]
 
 
 class Policy(BaseModel):

@@ -14,11 +14,12 @@ from pathlib import Path
 
 import yaml
 
-from grader.assignment_folder import KERNELS_FILE, WRONG_FOLDER, open_folder
-from grader.classroom import Device, Judge, Progress, Task, grade, submissions
+from grader.assignment_folder import WRONG_FOLDER, open_folder
+from grader.classroom import Judge, Progress, Task, grade, submissions
 from grader.course import FILE_NAME, Course, load_course
+from grader.device_names import DeviceName
 from grader.mutants import parameters
-from grader.records import Verdict
+from grader.records import KERNELS_FILE, Verdict
 from grader.release import SOLUTIONS
 from grader.stub import make_stub
 
@@ -95,7 +96,7 @@ _MISHAPS: Mapping[str, Callable[[str, Entries], str]] = {
 
 
 def grade_samples(
-    samples: Samples, name: str, judge: Judge, *, workers: int | None = None, device: Device, progress: Progress
+    samples: Samples, name: str, judge: Judge, *, workers: int | None = None, device: DeviceName, progress: Progress
 ) -> tuple[Verdict, ...]:
     """The verdicts of one assignment's samples, in the order of their names."""
     assignment = samples.course.assignment(name)

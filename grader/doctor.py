@@ -23,7 +23,7 @@ NUMPY_TOO_NEW_FOR_NUMBA_CUDA = Version("2.5")
 
 
 @dataclass(frozen=True)
-class Finding:
+class Examined:
     """One thing looked at. ``ok`` None: fine without it, but it would give more."""
 
     what: str
@@ -31,18 +31,18 @@ class Finding:
     note: str
 
 
-def examine() -> tuple[Finding, ...]:
+def examine() -> tuple[Examined, ...]:
     """All findings, in the order in which they matter."""
     return (*_python(), *_packages(), *_children())
 
 
-def _python() -> tuple[Finding, ...]:
+def _python() -> tuple[Examined, ...]:
     version = platform.python_version()
     fine = sys.version_info >= MINIMUM_PYTHON
     wanted = ".".join(map(str, MINIMUM_PYTHON))
     return (
-        Finding("Python", fine, version if fine else f"{version}: install Python {wanted} or newer"),
-        Finding("system", True, f"{platform.system()} {platform.machine()}"),
+        Examined("Python", fine, version if fine else f"{version}: install Python {wanted} or newer"),
+        Examined("system", True, f"{platform.system()} {platform.machine()}"),
     )
 
 
@@ -53,40 +53,40 @@ def _version(distribution: str) -> Version | None:
         return None
 
 
-def _packages() -> tuple[Finding, ...]:
+def _packages() -> tuple[Examined, ...]:
     found = {name: _version(name) for name in ("numba", "numba-cuda", "numpy")}
     rows = []
     for name in ("numba", "numpy"):
         version = found[name]
-        rows.append(Finding(name, version is not None, str(version or f"missing: pip install {name}")))
+        rows.append(Examined(name, version is not None, str(version or f"missing: pip install {name}")))
     cuda, numpy = found["numba-cuda"], found["numpy"]
     if cuda is not None:
-        rows.append(Finding("numba-cuda", True, str(cuda)))
+        rows.append(Examined("numba-cuda", True, str(cuda)))
     elif platform.system() == "Linux":
-        rows.append(Finding("numba-cuda", None, "missing: Numba's built-in target is used; pip install numba-cuda"))
+        rows.append(Examined("numba-cuda", None, "missing: Numba's built-in target is used; pip install numba-cuda"))
     else:
-        rows.append(Finding("numba-cuda", None, "there is none for this system; Numba's built-in target is used"))
+        rows.append(Examined("numba-cuda", None, "there is none for this system; Numba's built-in target is used"))
     if cuda is not None and numpy is not None and numpy >= NUMPY_TOO_NEW_FOR_NUMBA_CUDA:
         limit = NUMPY_TOO_NEW_FOR_NUMBA_CUDA
-        rows.append(Finding("numpy", False, f'numba-cuda cannot compile with it: pip install "numpy<{limit}"'))
+        rows.append(Examined("numpy", False, f'numba-cuda cannot compile with it: pip install "numpy<{limit}"'))
     return tuple(rows)
 
 
-def _children() -> tuple[Finding, ...]:
+def _children() -> tuple[Examined, ...]:
     started = time.monotonic()
     with Children() as children:
         try:
             gpu = children.gpu()
         except Fault as fault:
-            return (Finding("runner", False, str(fault)), *_sandbox())
+            return (Examined("runner", False, str(fault)), *_sandbox())
     seconds = time.monotonic() - started
-    rows = [Finding("runner", True, f"starts, answers in {seconds:.1f} s")]
+    rows = [Examined("runner", True, f"starts, answers in {seconds:.1f} s")]
     if gpu is not None:
         name, driver = str(gpu["name"]), str(gpu["driver"])
-        rows += [Finding("GPU", True, name), Finding("driver", True, driver)]
+        rows += [Examined("GPU", True, name), Examined("driver", True, driver)]
     elif shutil.which("nvidia-smi") is not None:
         rows.append(
-            Finding(
+            Examined(
                 "GPU",
                 None,
                 "nvidia-smi is here, but Numba finds no GPU it can use: install the toolkit's libraries that fit "
@@ -94,13 +94,13 @@ def _children() -> tuple[Finding, ...]:
             )
         )
     else:
-        rows.append(Finding("GPU", None, "none: kernels run on the simulator, and speed is not measured"))
+        rows.append(Examined("GPU", None, "none: kernels run on the simulator, and speed is not measured"))
     return (*rows, *_sandbox())
 
 
-def _sandbox() -> tuple[Finding, ...]:
+def _sandbox() -> tuple[Examined, ...]:
     return (
-        Finding(
+        Examined(
             "sandbox",
             None,
             "level 'limits': student code runs in processes of its own with limits on time, memory, files and "

@@ -10,11 +10,12 @@ import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 
 from grader.correctness import fills_for, judge_outcome, told_once
+from grader.device_names import DeviceName
 from grader.errors import AuthoringError, DeviceFault, GraderError
 from grader.gpu_models import DEFAULT, GpuModel
 from grader.plan import LaunchPlan
@@ -29,7 +30,6 @@ from grader.technique import CheckFailed, Run, run_of
 
 __all__ = ["Candidate", "CheckFailed", "Children", "NotMeasured", "Settings"]
 
-DeviceName = Literal["auto", "cuda", "simulated"]
 NO_GPU = "no GPU"
 
 
@@ -151,7 +151,7 @@ class Candidate:
 
     # ------------------------------------------------------------------ stages
 
-    def _device(self) -> str:
+    def _device(self) -> DeviceName:
         if self._settings.device != "auto":
             return self._settings.device
         return "simulated" if self._children.gpu_name() is None else "cuda"
@@ -163,7 +163,7 @@ class Candidate:
             raise AuthoringError(f"a check asks for {entry!r}; problem.py has {', '.join(self._problems)}")
         return self._problems[entry]
 
-    def _judge(self, calls: Sequence[tuple[Problem, Mapping[str, Any]]], device: str) -> list[_Judged]:
+    def _judge(self, calls: Sequence[tuple[Problem, Mapping[str, Any]]], device: DeviceName) -> list[_Judged]:
         return [self._judge_one(*recorded, device) for recorded in self._record(calls)]
 
     def _record(self, calls: Sequence[tuple[Problem, Mapping[str, Any]]]) -> list[_Recorded]:
@@ -207,7 +207,7 @@ class Candidate:
                 )
             )
 
-    def _judge_one(self, problem: Problem, text: str, inputs: Inputs, plan: LaunchPlan, device: str) -> _Judged:
+    def _judge_one(self, problem: Problem, text: str, inputs: Inputs, plan: LaunchPlan, device: DeviceName) -> _Judged:
         assert isinstance(self._submission, Submission)
         fills = fills_for(inputs, self._rng(text + " fills"))
         outcomes = run(

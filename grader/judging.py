@@ -18,10 +18,11 @@ from pathlib import Path
 import pytest
 
 from grader.classroom import Task
+from grader.device_names import DeviceName
 from grader.errors import AuthoringError, Fault
 from grader.judge import Children
 from grader.pytest_options import SESSION
-from grader.pytest_session import CheckSession, Device, require_device
+from grader.pytest_session import CheckSession, require_device
 from grader.records import Verdict
 
 # What pytest needs to judge, and nothing that a surrounding project or an instructor's installation adds.
@@ -72,7 +73,7 @@ def judge_submission(
     submission: Path,
     *,
     student: str = "",
-    device: Device = "auto",
+    device: DeviceName = "auto",
     seed: int | None = None,
 ) -> Verdict:
     """Run the checks of folder ``checks`` on the kernels.py in ``submission``.
@@ -106,7 +107,7 @@ def judge_submission(
     return session.verdicts()[0]
 
 
-def require_device_once(device: Device) -> None:
+def require_device_once(device: DeviceName) -> None:
     """Raise UsageError for device ``cuda`` without a GPU, before workers judge on it; nothing stays started."""
     with Children() as children:
         require_device(device, children)

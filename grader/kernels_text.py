@@ -12,9 +12,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from types import CodeType
 
-from grader.records import Place
+from grader.records import KERNELS_FILE, Place
 
-FILENAME = "kernels.py"
 MAX_TEXT_OF_A_PLACE = 200  # characters
 MAX_TEXT_OF_AN_EXPRESSION = 60  # more is no help to find it
 # First and last line, first and end column: as ``code.co_positions()`` has them, columns in bytes of UTF-8.
@@ -24,7 +23,7 @@ Position = tuple[int, int, int, int]
 class KernelsText:
     """The decoded text; knows its lines and, once compiled, numbers its code objects."""
 
-    def __init__(self, source: bytes, filename: str = FILENAME) -> None:
+    def __init__(self, source: bytes, filename: str = KERNELS_FILE) -> None:
         self.filename = filename
         self._text = source.decode("utf-8-sig")
         # As Python counts lines; str.splitlines also ends them at form feeds and other separators.

@@ -10,6 +10,8 @@ import ast
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from grader.records import KERNELS_FILE
+
 CHECKS = "test_*.py"
 PACKAGE = __name__.partition(".")[0]
 
@@ -23,7 +25,7 @@ def missing_docstrings(source: Path, entries: Iterable[str]) -> Iterator[str]:
                     f"{path}:{node.lineno}: expected a docstring in {node.name}, whose first line says what the check "
                     "promises: a student sees nothing else of a hidden check"
                 )
-    kernels = source / "kernels.py"
+    kernels = source / KERNELS_FILE
     functions = {node.name: node for node in _functions(kernels)}
     for entry in entries:
         if entry in functions and not _has_words(functions[entry]):

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from grader.assignment_folder import KERNELS_FILE, holds_checks
+from grader.assignment_folder import holds_checks
 from grader.course import find_course
+from grader.device_names import DEVICE_NAMES
 from grader.errors import UsageError
+from grader.records import KERNELS_FILE
 
 if TYPE_CHECKING:
     from grader.pytest_session import CheckSession
@@ -38,7 +40,7 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
     )
     group.addoption(
         "--device",
-        choices=("auto", "cuda", "simulated"),
+        choices=DEVICE_NAMES,
         default="auto",
         dest="warpgrade_device",
         help="where kernels run; auto (the default) is a GPU if there is one, else the simulator",

@@ -14,6 +14,7 @@ from typing import Literal
 
 from grader import gpu_models, scoring
 from grader.assignment_folder import AssignmentFolder, open_folder
+from grader.device_names import DeviceName
 from grader.errors import ChildFault, Fault, UsageError
 from grader.judge import Candidate, Children, Settings
 from grader.records import CheckResult, Failure, State, Verdict, date_now
@@ -21,7 +22,6 @@ from grader.sandbox.launch import START_SECONDS
 from grader.sandbox.limits import WALL_PER_CPU_SECOND, Limits
 from grader.submission import Submission, read_submission
 
-Device = Literal["auto", "cuda", "simulated"]
 # A check may use both children for several calls. Only a hang of the grader's own gets this far.
 BACKSTOP_JOBS = 20
 OUT_OF_TIME = ("time-out", "stalled")
@@ -31,7 +31,7 @@ NO_USABLE_GPU = "--device cuda: there is no GPU that numba can use (see `grader 
 DISTRIBUTIONS = ("warpgrade", "numba", "numba-cuda", "numpy", "pytest")
 
 
-def require_device(device: Device, children: Children) -> None:
+def require_device(device: DeviceName, children: Children) -> None:
     """Raise UsageError where ``device`` is ``cuda`` and the machine has no GPU that works."""
     if device != "cuda":
         return
@@ -48,7 +48,7 @@ class CheckSession:
     """State of one run. ``submission`` None: each folder's own kernels.py. ``children`` stay the caller's."""
 
     submission: Path | None
-    device: Device
+    device: DeviceName
     seed: int
     children: Children
     student: str = ""

@@ -9,13 +9,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy.typing as npt
 
 # What a field of a Failure may hold when it comes out of a child: a paragraph, in characters.
 MAX_FIELD = 4000
-PARTS = ("correctness", "technique", "speed", "quiz")
+# The one file of a submission that is judged.
+KERNELS_FILE = "kernels.py"
+PartName = Literal["correctness", "technique", "speed", "quiz"]
+PARTS: tuple[PartName, ...] = get_args(PartName)
 
 
 class Severity(StrEnum):
@@ -36,7 +39,7 @@ class Place:
     line: int
     text: str = ""
     function: str = ""
-    file: str = "kernels.py"
+    file: str = KERNELS_FILE
     expression: str = ""
 
     @property

@@ -12,9 +12,8 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-from grader.records import Failure
+from grader.records import KERNELS_FILE, Failure
 
-KERNELS = "kernels.py"
 # A thousand times a reference solution; what is larger is no kernel.
 MAX_BYTES = 1 << 20
 
@@ -38,17 +37,17 @@ def read_submission(folder: Path, student: str = "") -> Submission | Failure:
     problem = _folder_problem(folder)
     if problem is not None:
         return problem
-    source = _read(folder / KERNELS)
+    source = _read(folder / KERNELS_FILE)
     if isinstance(source, Failure):
         return source
     if not source.strip():
         return Failure(
             "empty-kernels-file",
-            f"{KERNELS} is empty.",
+            f"{KERNELS_FILE} is empty.",
             "the functions of the assignment",
             "no text",
-            str(folder / KERNELS),
-            f"Start from the {KERNELS} that came with the assignment.",
+            str(folder / KERNELS_FILE),
+            f"Start from the {KERNELS_FILE} that came with the assignment.",
         )
     try:
         source.decode("utf-8")
@@ -56,17 +55,17 @@ def read_submission(folder: Path, student: str = "") -> Submission | Failure:
         line = source.count(b"\n", 0, error.start) + 1
         return Failure(
             "not-utf8",
-            f"{KERNELS} is not a text in UTF-8.",
+            f"{KERNELS_FILE} is not a text in UTF-8.",
             "Python source in UTF-8",
             f"byte 0x{source[error.start]:02x} in line {line}",
-            f"{KERNELS}:{line}",
+            f"{KERNELS_FILE}:{line}",
             "Save the file as UTF-8 in your editor.",
         )
     return Submission(folder, student, source, hashlib.sha256(source).hexdigest())
 
 
 def _folder_problem(folder: Path) -> Failure | None:
-    expected = f"a folder with a {KERNELS}"
+    expected = f"a folder with a {KERNELS_FILE}"
     try:
         mode = folder.lstat().st_mode
     except (OSError, ValueError) as error:
@@ -81,31 +80,31 @@ def _folder_problem(folder: Path) -> Failure | None:
 
 def _read(path: Path) -> bytes | Failure:
     where = str(path)
-    expected = f"a file {KERNELS} of at most {MAX_BYTES:,} bytes"
+    expected = f"a file {KERNELS_FILE} of at most {MAX_BYTES:,} bytes"
     try:
         mode = path.lstat().st_mode
         if stat.S_ISLNK(mode):
-            return Failure("link", f"{KERNELS} is a link.", expected, "a symbolic link", where, _COPY)
+            return Failure("link", f"{KERNELS_FILE} is a link.", expected, "a symbolic link", where, _COPY)
         if not stat.S_ISREG(mode):
-            return Failure("special-file", f"{KERNELS} is no ordinary file.", expected, _kind(mode), where)
+            return Failure("special-file", f"{KERNELS_FILE} is no ordinary file.", expected, _kind(mode), where)
         # The file may have been exchanged since: no link is followed, and a pipe is not waited for.
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(fd, "rb") as file:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
-                return Failure("special-file", f"{KERNELS} is no ordinary file.", expected, where=where)
+                return Failure("special-file", f"{KERNELS_FILE} is no ordinary file.", expected, where=where)
             source = file.read(MAX_BYTES + 1)
     except FileNotFoundError:
         found = _similar(path.parent)
-        advice = f"Put your work into {KERNELS}, spelled like this, directly in the folder."
-        return Failure("no-kernels-file", f"There is no {KERNELS}.", expected, found, str(path.parent), advice)
+        advice = f"Put your work into {KERNELS_FILE}, spelled like this, directly in the folder."
+        return Failure("no-kernels-file", f"There is no {KERNELS_FILE}.", expected, found, str(path.parent), advice)
     except OSError as error:
         reason = error.strerror or str(error)
-        return Failure("unreadable", f"{KERNELS} cannot be read.", expected, reason, where)
+        return Failure("unreadable", f"{KERNELS_FILE} cannot be read.", expected, reason, where)
     if len(source) > MAX_BYTES:
         return Failure(
             "too-large",
-            f"{KERNELS} is too large.",
+            f"{KERNELS_FILE} is too large.",
             expected,
             f"{status.st_size:,} bytes",
             where,

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import shutil
 import subprocess
+import sys
+import tomllib
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[1]
 
@@ -40,3 +46,27 @@ def test_ci_runs_what_the_readme_says() -> None:
 )
 def test_what_a_course_produces_is_never_committed(path: str) -> None:
     assert _run("git", "check-ignore", path).strip() == path
+
+
+def _imported(path: Path) -> set[str]:
+    """The top-level packages that a module imports by name."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {name.name.partition(".")[0] for name in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module is not None and node.level == 0:
+            found.add(node.module.partition(".")[0])
+    return found
+
+
+def test_what_the_package_imports_it_declares() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    declared = {canonicalize_name(Requirement(line).name) for line in project["dependencies"]}
+    of_package = packages_distributions()
+    imported = set[str]().union(*(_imported(path) for path in (ROOT / "grader").rglob("*.py")))
+    others = imported - set(sys.stdlib_module_names) - {"grader"}
+    assert {"numpy", "pytest", "yaml"} <= others
+    missing = {
+        name for name in others if not declared & {canonicalize_name(dist) for dist in of_package.get(name, [name])}
+    }
+    assert missing == set()

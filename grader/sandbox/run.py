@@ -16,6 +16,7 @@ import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from grader import errors
+from grader.device_names import DeviceName
 from grader.gpu_models import GpuModel
 from grader.plan import LaunchPlan
 from grader.problem import Inputs, Output
@@ -38,7 +39,7 @@ def run(
     inputs: Inputs,
     fills: Sequence[Mapping[str, npt.NDArray[Any]]],
     gpu: GpuModel,
-    device: str,
+    device: DeviceName,
     limits: Limits,
 ) -> list[Outcome]:
     """Have the runner carry out ``plan``, once per mapping in ``fills``.
@@ -150,7 +151,7 @@ def _outputs(answer: Message, number: int, inputs: Inputs) -> dict[str, npt.NDAr
     return outputs
 
 
-def _of_death(death: Death, device: str, limits: Limits) -> Failure:
+def _of_death(death: Death, device: DeviceName, limits: Limits) -> Failure:
     """Whose fault a runner's end is: it ran no student's Python. Raises ChildFault where no kernel explains it."""
     if death.kind == "starved":
         raise errors.ChildFault(f"the machine was too busy to run the kernels: {death.detail}")
