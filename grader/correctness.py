@@ -131,7 +131,7 @@ def _merged(group: Sequence[Finding]) -> Finding:
 
 def of_finding(finding: Finding, call: str) -> Failure:
     """The failure that an error finding is, in a call."""
-    times = f", {finding.count} times" if finding.count > 1 else ""
+    times = f", {finding.count:,} times" if finding.count > 1 else ""
     return Failure(
         finding.kind,
         finding.what,

@@ -77,7 +77,7 @@ class Finding:
     count: int = 1
 
     def __str__(self) -> str:
-        times = f" ({self.count} times)" if self.count > 1 else ""
+        times = f" ({self.count:,} times)" if self.count > 1 else ""
         return f"{self.severity.value}: {self.what}{times}\n  at {self.place}" + (
             f"\n  try: {self.advice}" if self.advice else ""
         )
