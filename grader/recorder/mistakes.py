@@ -127,6 +127,11 @@ _ADVICE = (
     (r"'tuple' object is not callable", "A shape is written x.shape[0], with square brackets."),
     (r"'int' object is not callable", "This is a number: remove the parentheses, as in x.size."),
     (r"'_?DeviceArray' object is not callable", "Arrays take square brackets: x[...], not x(...)."),
+    (r"'_?DeviceArray' object has no attribute 'fill'", "Write out[:] = 0."),
+    (
+        r"'_?DeviceArray' object has no attribute '(?:all|any|argmax|argmin|cumsum|dot|max|mean|min|prod|sum)'",
+        "Host code sees shapes and dtypes, not contents: compute it in a kernel.",
+    ),
 )
 
 

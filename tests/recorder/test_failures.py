@@ -294,6 +294,8 @@ ADVICE = {
     "a shape called": ("a.shape(0)", "x.shape[0]"),
     "a size called": ("a.size()", "remove the parentheses"),
     "an array called": ("a(0)", "square brackets"),
+    "an array filled": ("out.fill(0)", "Write out[:] = 0."),
+    "an array summed": ("out[:] = a.sum()", "compute it in a kernel"),
     "a name that is not defined": ("blcks", "Is it misspelt?"),
 }
 
