@@ -122,8 +122,9 @@ def _misspelt_in_namespace(found: re.Match[str], _: _Around) -> str:
     if found[1] not in _NAMESPACES:
         return ""
     near = nearest(found[2], _members(found[1]))
-    known = ", ".join(f"cuda.{found[1]}.{name}" for name in _members(found[1])[:4])
-    return f"Did you mean cuda.{found[1]}.{near}?" if near else f"There are {known}."
+    known = [f"cuda.{found[1]}.{name}" for name in _members(found[1])[:4]]
+    there = "There is" if len(known) == 1 else "There are"
+    return f"Did you mean cuda.{found[1]}.{near}?" if near else f"{there} {', '.join(known)}."
 
 
 def _misspelt_attribute(found: re.Match[str], _: _Around) -> str:
@@ -191,6 +192,12 @@ def _too_many_indices(found: re.Match[str], around: _Around) -> str:
     return f"This array has {found[1]} dimension(s): give it as many indices, or make the array with more dimensions."
 
 
+def _atomic_arguments(_: re.Match[str], around: _Around) -> str:
+    called = [ast.unparse(node.func) for node in around.on_line() if isinstance(node, ast.Call)]
+    name = next((name for name in called if name.startswith("cuda.atomic.")), "")
+    return f"{name} wants the array, the index and the value, as in {name}(out, 0, x[i])." if name else ""
+
+
 _SHARED = (
     "Write, say, tile = cuda.shared.array((16, 16), float32): a shape in one tuple, of numbers that stand in "
     "kernels.py, then a dtype from numba."
@@ -210,6 +217,7 @@ _RULES: tuple[tuple[str, _Rule], ...] = (
     (r"name '(\w+)' is not defined", _undefined),
     (r"failed to unpack (?:u?int|float)\d+", _unpacked_number),
     (r"(\d+) names? for the (\d+) values", _unpacked_other),
+    (r"values to unpack \(expected 3", _atomic_arguments),
     (r"no (?:shared|local)\.array\(", _said(_SHARED)),
     (r"cannot index array\(\w+, (\d)d, \w+\) with \d+ ind", _too_many_indices),
     (r"no (?:\w+)\(.*Function\(<intrinsic (grid|gridsize)>\)", _said(r"Call it: cuda.\1(1) is the number.")),

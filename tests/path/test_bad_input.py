@@ -161,6 +161,11 @@ ADVICE = {
     ),
     "a missing dot": (RIGHT.replace(LINE, "s = cuda.sharedarray(64, float32)"), "Did you mean cuda.shared.array?"),
     "a misspelt atomic": (RIGHT.replace(LINE, "cuda.atomic.ad(out, i, x[i])"), "Did you mean cuda.atomic.add?"),
+    "an atomic operation on an element": (
+        RIGHT.replace(LINE, "cuda.atomic.add(out[i], x[i])"),
+        "wants the array, the index and the value, as in cuda.atomic.add(out, 0, x[i])",
+    ),
+    "what shared memory lacks": (RIGHT.replace(LINE, "s = cuda.shared.filled(64)"), "There is cuda.shared.array."),
     "a misspelt axis": (RIGHT.replace("cuda.grid(1)", "cuda.threadIdx.X"), "Did you mean .x?"),
     "no axis": (RIGHT.replace("cuda.grid(1)", "cuda.threadIdx + 1"), "cuda.threadIdx.x"),
     "a misspelt attribute": (RIGHT.replace("i < out.size", "i < out.sise"), "Did you mean .size?"),
