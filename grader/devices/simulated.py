@@ -112,7 +112,8 @@ class SimulatedDevice:
                     expected=f"an end within {self._cpu_seconds:g} s of simulation",
                     found="it was still running",
                     where=str(error.place),
-                    advice="Look for a loop whose condition never becomes false, or for work that grows too fast.",
+                    advice="Look for a loop whose condition never becomes false, or for work that every thread does "
+                    "again: does each start at its own index, and step by the threads of the whole grid?",
                 )
             ) from None
         self.findings += result.findings

@@ -186,7 +186,8 @@ def report_outside(
         Severity.ERROR,
         place,
         f"{verb} {array.name}[{position}] outside its shape ({shape}{comma}), by thread {who}.",
-        f"Let only threads whose index is inside {array.name} get here: guard the access with an if.",
+        f"Let only threads whose index is inside {array.name} get here: guard the access with an if."
+        + (" Are its indices in the right order?" if len(array.shape) > 1 else ""),
         array=array.name,
         threads=threads,
         count=len(lanes),

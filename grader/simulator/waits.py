@@ -100,8 +100,9 @@ class Waits:
             Severity.ERROR,
             min(places, key=lambda place: place.line),
             f"Threads stay in this loop for ever: what they read there changes no more, since {others}.",
-            "Look for who changes what the loop waits for. A lock must be given back before it is taken again, and"
-            " threads must not wait for one that itself waits for them.",
+            "Does the loop change what its condition tests, as in i += stride? If it waits for others, look for who"
+            " changes that: a lock must be given back before it is taken again, and threads must not wait for one that"
+            " itself waits for them.",
             threads=self._wave.threads(np.zeros(1, np.intp) if lanes is None else lanes[:1]),
         )
 

@@ -47,6 +47,20 @@ def test_a_negative_index_that_is_outside_is_an_error_alone(launch):
     assert _kinds(launch(kernel, 1, 1, np.arange(8.0), np.zeros(1)), "warning", "error") == [("out-of-bounds", "error")]
 
 
+def test_an_index_outside_of_several_dimensions_is_asked_about_their_order(launch):
+    def swapped(out):
+        x, y = cuda.grid(2)
+        out[x, y] = 1
+
+    def line(out):
+        out[cuda.grid(1)] = 1
+
+    (table,) = launch(swapped, 1, (3, 2), np.zeros((2, 3))).findings
+    assert table.advice.endswith("Are its indices in the right order?")
+    (row,) = launch(line, 1, 3, np.zeros(2)).findings
+    assert "order" not in row.advice
+
+
 def test_an_early_return_before_a_barrier_is_advice(launch):
     def kernel(x, out):
         s = cuda.shared.array(64, float32)

@@ -206,6 +206,19 @@ def test_a_race_is_told_with_both_threads_and_lines(launch):
     assert race.count == 32
 
 
+def test_a_race_between_blocks_over_a_first_value_is_told_that_no_barrier_orders_them(launch):
+    def kernel(x, out):
+        if cuda.grid(1) == 0:
+            out[0] = 0
+        cuda.syncthreads()
+        cuda.atomic.add(out, 0, x[cuda.grid(1)])
+
+    races = [f for f in launch(kernel, 3, 32, np.ones(96), np.zeros(1)).findings if f.kind == "race"]
+    assert races
+    assert all("different blocks" in race.what for race in races)
+    assert all(race.advice.startswith("No barrier orders blocks") for race in races)
+
+
 def test_reading_what_nobody_wrote_is_an_error(launch):
     def kernel(out):
         s = cuda.shared.array(64, float32)
