@@ -21,7 +21,7 @@ import numpy as np
 from numba.core.dispatcher import Dispatcher
 from pydantic import TypeAdapter, ValidationError
 
-from grader import plan
+from grader import plan, plan_constants
 from grader.recorder.arrays import Contentless
 from grader.recorder.forgotten_calls import forgotten_call
 from grader.recorder.launches import Kernel
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from grader.recorder.context import Context
 
 MODULES = ("numba", "math", "cmath", "numpy", "operator", "builtins")
-_DTYPE = TypeAdapter(plan.DType)
+_DTYPE = TypeAdapter(plan_constants.DType)
 
 
 def numeric(dtype: np.dtype[Any]) -> bool:
@@ -51,20 +51,20 @@ def scalar_constant(value: Any) -> Any | None:
         return array_constant(np.asarray(value), scalar=True) if numeric(value.dtype) else None
     kind = type(value)
     if kind is bool:
-        return plan.BoolConstant(value=value)
+        return plan_constants.BoolConstant(value=value)
     if kind is int and -(2**63) <= value < 2**64:
-        return plan.IntConstant(value=value)
+        return plan_constants.IntConstant(value=value)
     if kind is float:
-        return plan.FloatConstant(value=value.hex())
+        return plan_constants.FloatConstant(value=value.hex())
     if kind is complex:
         return array_constant(np.asarray(value), scalar=True)
-    return plan.NoneConstant() if value is None else None
+    return plan_constants.NoneConstant() if value is None else None
 
 
-def array_constant(array: np.ndarray[Any, Any], *, scalar: bool = False) -> plan.ArrayConstant:
+def array_constant(array: np.ndarray[Any, Any], *, scalar: bool = False) -> plan_constants.ArrayConstant:
     """The constant for a NumPy array or (``scalar``) a NumPy scalar."""
     data = base64.b64encode(np.ascontiguousarray(array).tobytes()).decode("ascii")
-    return plan.ArrayConstant(dtype=array.dtype.str, shape=array.shape, scalar=scalar, data=data)
+    return plan_constants.ArrayConstant(dtype=array.dtype.str, shape=array.shape, scalar=scalar, data=data)
 
 
 class Capture:
@@ -85,10 +85,10 @@ class Capture:
         code = self._code_index(function)
         self._refuse_forgotten_call(function)
         functions = self._context.recording.functions
-        if len(functions) >= plan.MAX_FUNCTIONS:
+        if len(functions) >= plan_constants.MAX_FUNCTIONS:
             self._context.mistakes.refuse(
                 "too-many-functions",
-                f"The launched kernels are made of more than {plan.MAX_FUNCTIONS} functions.",
+                f"The launched kernels are made of more than {plan_constants.MAX_FUNCTIONS} functions.",
                 advice="Make a kernel once and launch it often, rather than making a new one for each launch.",
             )
         self._kept.append(given)
@@ -129,49 +129,50 @@ class Capture:
                 advice=f"Make {name} a parameter of the kernel and pass it in the launch.",
             )
         if type(value) is str and len(value) <= 10_000 and readable(value) == value:
-            return plan.StringConstant(value=value)
+            return plan_constants.StringConstant(value=value)
         if isinstance(value, np.dtype) and numeric(value):
-            return plan.DTypeConstant(dtype=value.str)
-        if type(value) is np.ndarray and numeric(value.dtype) and value.ndim <= plan.MAX_DIMENSIONS:
-            if value.nbytes > plan.MAX_CONSTANT_BYTES:
+            return plan_constants.DTypeConstant(dtype=value.str)
+        if type(value) is np.ndarray and numeric(value.dtype) and value.ndim <= plan_constants.MAX_DIMENSIONS:
+            if value.nbytes > plan_constants.MAX_CONSTANT_BYTES:
                 self._context.mistakes.refuse(
                     "constant-too-large",
                     f"A kernel captures the array {name} of {value.nbytes:,} bytes.",
-                    expected=f"at most {plan.MAX_CONSTANT_BYTES:,} bytes (a GPU has that much constant memory)",
+                    expected=f"at most {plan_constants.MAX_CONSTANT_BYTES:,} bytes "
+                    "(a GPU has that much constant memory)",
                     advice="Pass the table as an argument, from cuda.to_device.",
                 )
             return array_constant(value)
-        if type(value) is tuple and len(value) <= plan.MAX_TUPLE and depth < plan.MAX_NESTING:
-            return plan.TupleConstant(items=tuple(self.constant(v, name, depth + 1) for v in value))
+        if type(value) is tuple and len(value) <= plan_constants.MAX_TUPLE and depth < plan_constants.MAX_NESTING:
+            return plan_constants.TupleConstant(items=tuple(self.constant(v, name, depth + 1) for v in value))
         if is_a(value, tuple) or (is_a(value, type) and issubclass(value, tuple)):
             named = self._named_tuple(value, name, depth)
             if named is not None:
                 return named
         if isinstance(value, (Kernel, Dispatcher)):
-            return plan.FunctionConstant(index=self.function(value))
+            return plan_constants.FunctionConstant(index=self.function(value))
         path = self._path_of(value)
         if path is not None:
-            return plan.NameConstant(path=path)
+            return plan_constants.NameConstant(path=path)
         if isinstance(value, FunctionType):
-            return plan.FunctionConstant(index=self.function(value))
-        return plan.UnsupportedConstant(type_name=type_name(value, qualified=True), reason=_reason(value))
+            return plan_constants.FunctionConstant(index=self.function(value))
+        return plan_constants.UnsupportedConstant(type_name=type_name(value, qualified=True), reason=_reason(value))
 
     def _named_tuple(self, value: Any, name: str, depth: int) -> Any | None:
         """The constant for a named tuple or a class of named tuples; None for what a plan cannot hold."""
         kind = value if is_a(value, type) else type(value)
         fields = fields_of(kind)
-        if fields is None or len(fields) > plan.MAX_TUPLE or depth >= plan.MAX_NESTING:
+        if fields is None or len(fields) > plan_constants.MAX_TUPLE or depth >= plan_constants.MAX_NESTING:
             return None
         if kind is not value and tuple.__len__(value) != len(fields):  # made by tuple.__new__
             return None
         defaults = tuple(self.constant(v, name, depth + 1) for v in defaults_of(kind))
         try:
-            made = plan.NamedTupleClassConstant(name=kind.__name__, fields=fields, defaults=defaults)
+            made = plan_constants.NamedTupleClassConstant(name=kind.__name__, fields=fields, defaults=defaults)
         except ValidationError:  # a name that is too long
             return None
         if kind is value:
             return made
-        return plan.NamedTupleConstant(
+        return plan_constants.NamedTupleConstant(
             type=made, items=tuple(self.constant(v, name, depth + 1) for v in tuple.__iter__(value))
         )
 

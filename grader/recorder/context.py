@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from grader import plan
+from grader import plan, plan_constants
 from grader.gpu_models import GpuModel
 from grader.kernels_text import KernelsText
 from grader.recorder import geometry as geo
@@ -89,8 +89,8 @@ class Context:
         """A new scratch array with unspecified contents, or with ``data``."""
         checked = self.checked_dtype(dtype)
         geometry = geo.contiguous(geo.normal_shape(shape), checked.itemsize, order)
-        if len(geometry.shape) > plan.MAX_DIMENSIONS:
-            raise ValueError(f"at most {plan.MAX_DIMENSIONS} dimensions: {geometry.shape}")
+        if len(geometry.shape) > plan_constants.MAX_DIMENSIONS:
+            raise ValueError(f"at most {plan_constants.MAX_DIMENSIONS} dimensions: {geometry.shape}")
         line = self.mistakes.line()
         named = _ASSIGNED.match(self.text.place(line).text)
         memory = Memory(
@@ -118,17 +118,17 @@ class Context:
             raise ValueError(
                 "Array contains non-contiguous buffer and cannot be transferred as a single memory region."
             )
-        if copy and array.nbytes > plan.MAX_CONSTANT_BYTES and _repeats(array):
+        if copy and array.nbytes > plan_constants.MAX_CONSTANT_BYTES and _repeats(array):
             first = array.reshape(-1, order="A")[0]
             result = self.allocate(array.shape, array.dtype, order, None, stream)  # say, zeros: no need to travel
             self.assign(result, first, stream)
             return result
-        data = array.tobytes(order="A") if copy and array.nbytes <= plan.MAX_UPLOAD_BYTES else None
+        data = array.tobytes(order="A") if copy and array.nbytes <= plan_constants.MAX_UPLOAD_BYTES else None
         if copy and data is None:
             self.mistakes.refuse(
                 "upload-too-large",
                 f"kernels.py copies an array of {array.nbytes:,} bytes from the host to the device.",
-                expected=f"at most {plan.MAX_UPLOAD_BYTES:,} bytes in all",
+                expected=f"at most {plan_constants.MAX_UPLOAD_BYTES:,} bytes in all",
                 advice="Compute large tables on the device, in a kernel; cuda.device_array needs no upload.",
             )
         return self.allocate(array.shape, array.dtype, order, data, stream)
@@ -145,7 +145,7 @@ class Context:
         view = self.recording.view(target._memory, target._geometry, target.dtype)
         number, line = self.stream_number(stream), self.mistakes.line()
         fill = plan.DataArgument(name=value.name) if isinstance(value, DataScalar) else self.scalar_constant(value)
-        if fill is not None and not isinstance(fill, plan.NoneConstant):
+        if fill is not None and not isinstance(fill, plan_constants.NoneConstant):
             self.recording.add(plan.Fill(target=view, value=fill, stream=number, line=line))
             return
         if not isinstance(value, DeviceArray):
@@ -193,10 +193,10 @@ class Context:
     def new_stream(self) -> Stream:
         """A stream of its own number."""
         self._streams += 1
-        if self._streams > plan.MAX_STREAMS:
+        if self._streams > plan_constants.MAX_STREAMS:
             self.mistakes.refuse(
                 "too-many-streams",
-                f"kernels.py makes more than {plan.MAX_STREAMS} streams.",
+                f"kernels.py makes more than {plan_constants.MAX_STREAMS} streams.",
                 advice="Make streams once and use them again.",
             )
         return Stream(self, self._streams)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from grader import plan
+from grader import plan, plan_constants
 from grader.recorder.arrays import DataScalar, DeviceArray
 from grader.recorder.mistakes import message_of
 
@@ -161,8 +161,10 @@ class Configured:
                 found=message_of(error),
                 advice="Pass as many arguments, in the same order, as the kernel has parameters.",
             )
-        if len(arguments) > plan.MAX_ARGUMENTS:
-            context.mistakes.refuse("wrong-arguments", f"{name} takes more than {plan.MAX_ARGUMENTS} arguments.")
+        if len(arguments) > plan_constants.MAX_ARGUMENTS:
+            context.mistakes.refuse(
+                "wrong-arguments", f"{name} takes more than {plan_constants.MAX_ARGUMENTS} arguments."
+            )
         converted = tuple(
             self._argument(value, parameter)
             for value, parameter in zip(arguments, _parameter_names(signature, len(arguments)), strict=True)
@@ -191,11 +193,11 @@ class Configured:
             )
         extents = [self._context.integer(item, f"the {usage}") for item in items]
         for extent in extents:
-            if not 0 <= extent <= plan.MAX_GRID:
+            if not 0 <= extent <= plan_constants.MAX_GRID:
                 self._context.mistakes.refuse(
                     "launch-configuration",
                     f"The {usage} is {given!r}.",
-                    expected=f"extents of 1 to {plan.MAX_GRID}",
+                    expected=f"extents of 1 to {plan_constants.MAX_GRID}",
                     found=str(extent),
                 )
         x, y, z = (*extents, *[1] * (3 - len(extents)))
@@ -210,7 +212,7 @@ class Configured:
         constant = context.scalar_constant(value)
         if constant is not None:
             return constant
-        if isinstance(value, tuple) and type(value) is tuple and len(value) <= plan.MAX_TUPLE:
+        if isinstance(value, tuple) and type(value) is tuple and len(value) <= plan_constants.MAX_TUPLE:
             return plan.TupleArgument(items=tuple(self._argument(item, parameter) for item in value))
         if isinstance(value, np.ndarray):
             context.mistakes.refuse(

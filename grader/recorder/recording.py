@@ -11,17 +11,8 @@ from typing import Literal
 
 import numpy as np
 
-from grader.plan import (
-    MAX_BUFFER_BYTES,
-    MAX_BUFFERS,
-    MAX_OPERATIONS,
-    MAX_UPLOAD_BYTES,
-    Buffer,
-    Function,
-    LaunchPlan,
-    Operation,
-    View,
-)
+from grader.plan import Buffer, Function, LaunchPlan, Operation, View
+from grader.plan_constants import MAX_BUFFER_BYTES, MAX_BUFFERS, MAX_OPERATIONS, MAX_UPLOAD_BYTES
 from grader.recorder.geometry import Geometry
 from grader.recorder.mistakes import Mistakes
 

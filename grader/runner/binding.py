@@ -23,16 +23,15 @@ from numba import cuda
 
 from grader.devices.base import Kernel, Refused
 from grader.kernels_text import KernelsText
-from grader.plan import (
+from grader.plan import Function, LaunchPlan
+from grader.plan_constants import (
     ArrayConstant,
     BoolConstant,
     Constant,
     DTypeConstant,
     FloatConstant,
-    Function,
     FunctionConstant,
     IntConstant,
-    LaunchPlan,
     NameConstant,
     NamedTupleClassConstant,
     NamedTupleConstant,

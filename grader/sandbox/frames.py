@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from pydantic import Field, TypeAdapter, ValidationError
 
 from grader.errors import GraderError
-from grader.plan import DType, Part, Shape
+from grader.plan_constants import DType, Part, Shape
 
 MAGIC = b"warpgrd\x01"
 PREFIX = struct.Struct("<8sIQ")

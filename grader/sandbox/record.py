@@ -20,14 +20,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from grader.errors import AuthoringError, ChildFault
 from grader.gpu_models import GpuModel
-from grader.plan import (
-    Argument,
-    DataArgument,
-    Fill,
-    Launch,
-    LaunchPlan,
-    TupleArgument,
-)
+from grader.plan import Argument, DataArgument, Fill, Launch, LaunchPlan, TupleArgument
 from grader.problem import Inputs, Output
 from grader.records import MAX_FIELD, Failure
 from grader.sandbox.ends import Death, describe

@@ -11,13 +11,11 @@ from pydantic import ValidationError
 
 from grader.devices.base import Refused
 from grader.kernels_text import KernelsText
-from grader.plan import (
+from grader.plan import Function, Launch, LaunchPlan
+from grader.plan_constants import (
     FloatConstant,
-    Function,
     FunctionConstant,
     IntConstant,
-    Launch,
-    LaunchPlan,
     NameConstant,
     NamedTupleClassConstant,
     NamedTupleConstant,

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from grader.plan import LaunchPlan, NamedTupleClassConstant, NamedTupleConstant, UnsupportedConstant
+from grader.plan import LaunchPlan
+from grader.plan_constants import NamedTupleClassConstant, NamedTupleConstant, UnsupportedConstant
 from grader.records import Failure
 
 Recorded = Callable[..., LaunchPlan | Failure]
