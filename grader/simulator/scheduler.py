@@ -18,7 +18,7 @@ from grader.records import Place
 from grader.simulator.barriers import Barriers
 from grader.simulator.findings import Findings
 from grader.simulator.frames import Frames
-from grader.simulator.lane_values import LaneIndex, is_wide, merge, take
+from grader.simulator.lane_values import LaneIndex, RangeIterator, is_wide, merge, take
 from grader.simulator.machine import Machine
 from grader.simulator.memory import ArrayRef, GlobalSpace, Space
 from grader.simulator.program import Barrier, Block, Branch, Call, Exit, Jump, Program, Registers, Return, located
@@ -29,6 +29,8 @@ from grader.simulator.wave import Wave
 # milliseconds. Lanes that leave a longer loop one by one then go on in batches, which costs time but nothing else:
 # barriers, also those within a warp, wait for all.
 PATIENCE = 128
+# After this many it is asked whether the group that would go on spins.
+SPINNING = 4
 # The clock is read after so many lanes have run a block; an issue of few lanes counts as one of MANY_LANES.
 CLOCK_EVERY_LANES = 1 << 20
 MANY_LANES = 1 << 14
@@ -69,6 +71,7 @@ class Scheduler(Machine):
         self._frames: Frames
         self._issues = 0
         self._unclocked = 0  # lanes
+        self._seen: dict[int, tuple[LaneIndex | None, list[Any]]] = {}  # by block, who came there last, with what
 
     def run(self, wave: Wave, arguments: list[Any]) -> None:
         """Run all lanes of one wave to their end, or until ``hung``. Raises StepLimit."""
@@ -76,6 +79,7 @@ class Scheduler(Machine):
         self._registers = [*arguments, *([None] * (self.program.registers - len(arguments)))]
         self._pending = {0: None}
         self._since = {0: self._issues}
+        self._seen.clear()
         self._barriers = Barriers(self.program, wave, self._registers, self.findings, self.watch)
         self._frames = Frames(wave.total)
         self.waits = Waits(self.program, wave)
@@ -111,9 +115,22 @@ class Scheduler(Machine):
         if len(self._pending) == 1:
             return next(iter(self._pending))
         oldest = min(self._pending, key=lambda index: self._since[index])
-        if self._issues - self._since[oldest] > PATIENCE:
+        waited = self._issues - self._since[oldest]
+        if waited > PATIENCE:
             return oldest
-        return min(self._pending, key=lambda index: self.program.blocks[index].rank)
+        first = min(self._pending, key=lambda index: self.program.blocks[index].rank)
+        return oldest if waited > SPINNING and first != oldest and self._spins(first) else first
+
+    def _spins(self, index: int) -> bool:
+        """Whether a group is back where it was, with the same registers: it can only wait for others."""
+        lanes = self._pending[index]
+        live = [self._registers[register] for register in sorted(self.program.blocks[index].live_in)]
+        state = lanes, [_snapshot(value, lanes) for value in live]
+        before = self._seen.get(index)
+        self._seen[index] = state
+        if before is None or not _alike(before[0], lanes):
+            return False
+        return all(_alike(old, new) for old, new in zip(before[1], state[1], strict=True))
 
     def _compact(self, lanes: LaneIndex, block: Block) -> None:
         """All lanes that are left run as one group: forget the others."""
@@ -254,3 +271,21 @@ class Scheduler(Machine):
         return any(register in blocks[target].live_in for target in self._pending) or any(
             register in block.live_out for block in self._barriers.blocks()
         )
+
+
+def _snapshot(value: Any, lanes: LaneIndex | None) -> Any:
+    """A register's value for some lanes; iterators change in place, so theirs is how far they are."""
+    if isinstance(value, RangeIterator):
+        remaining = take(value.remaining, lanes)
+        return remaining.copy() if is_wide(remaining) else remaining
+    return take(value, lanes)
+
+
+def _alike(old: Any, new: Any) -> bool:
+    if old is new:
+        return True
+    if is_wide(old) and is_wide(new):
+        return bool(np.array_equal(old, new))
+    if isinstance(old, ArrayRef) and isinstance(new, ArrayRef):
+        return all(_alike(a, b) for a, b in zip(old.parts(), new.parts(), strict=False))
+    return type(old) is type(new) and not is_wide(old) and bool(np.all(old == new))
