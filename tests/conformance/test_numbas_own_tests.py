@@ -1,7 +1,7 @@
 """Numba's own tests, from the installed package, on the simulator: what does not pass is listed, with why.
 
-The examples of Numba's documentation run always; ``numba.cuda.tests.cudapy`` and ``cudadrv``, which take a quarter of
-an hour, run where this folder is named: ``pytest tests/conformance``.
+The examples of Numba's documentation run always, but for two; those and ``numba.cuda.tests.cudapy`` and ``cudadrv``,
+which take a quarter of an hour, run where this folder is named: ``pytest tests/conformance``.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ EXAMPLES = "numba.cuda.tests.doc_examples"
 CUDAPY = "numba.cuda.tests.cudapy"
 DRIVER = "numba.cuda.tests.cudadrv"
 SECONDS_PER_MODULE = 400
+# Examples that launch a thousand kernels, or millions of threads.
+LONG = {f"{EXAMPLES}.test_laplace", f"{EXAMPLES}.test_montecarlo"}
 
 
 def listed(section: str) -> dict[str, str]:
@@ -64,6 +66,12 @@ def results(module: str) -> Iterator[tuple[str, str, str]]:
         yield name, *(("failed", why) if state == "begun" else (state, reason))
 
 
+def skip_unless_named(request: pytest.FixtureRequest) -> None:
+    """Run only where this folder was asked for."""
+    if not any(HERE.name in str(argument) for argument in request.config.args):
+        pytest.skip("takes a quarter of an hour: pytest tests/conformance")
+
+
 def check(module: str) -> None:
     """Fail for each test that neither passes nor is listed."""
     patterns = listed("not_yet")
@@ -77,8 +85,10 @@ def check(module: str) -> None:
 
 @pytest.mark.timeout(SECONDS_PER_MODULE + 60)
 @pytest.mark.parametrize("module", modules(EXAMPLES))
-def test_examples_of_numbas_documentation(module: str) -> None:
+def test_examples_of_numbas_documentation(module: str, request: pytest.FixtureRequest) -> None:
     """Each example gives the results that the documentation promises."""
+    if module in LONG:
+        skip_unless_named(request)
     check(module)
 
 
@@ -86,6 +96,5 @@ def test_examples_of_numbas_documentation(module: str) -> None:
 @pytest.mark.parametrize("module", modules(CUDAPY) + modules(DRIVER))
 def test_numbas_tests_of_kernels_and_of_the_host_side(module: str, request: pytest.FixtureRequest) -> None:
     """Each test passes, or says that it cannot run here, or is listed."""
-    if not any(HERE.name in str(argument) for argument in request.config.args):
-        pytest.skip("takes a quarter of an hour: pytest tests/conformance")
+    skip_unless_named(request)
     check(module)
