@@ -16,7 +16,15 @@ from grader.gradebook import cell, to_csv
 from grader.records import CheckResult, Failure, Finding, PartScore, Place, Severity, State, Verdict
 from grader.reports.json import from_json, to_json
 from grader.reports.terminal import class_table, plain_table, student_report
-from grader.reports.text import PRINTED_CHARACTERS, PRINTED_LINES, clean, failure_lines, last_lines, one_line
+from grader.reports.text import (
+    MAX_FINDINGS,
+    PRINTED_CHARACTERS,
+    PRINTED_LINES,
+    clean,
+    failure_lines,
+    last_lines,
+    one_line,
+)
 from grader.reports.view import for_student
 
 EVIL = "\x1b]0;owned\x07\x1b[2J[bold red]=cmd|' /C calc'!A0[/]\u202egnp.exe\r\n"
@@ -72,6 +80,16 @@ def test_a_student_report_shows_a_failure_with_all_that_helps() -> None:
         assert part in report
     assert "not measured: no GPU" in report
     assert "open; so far 12.5 of the 60 points judged, 100 in all" in report
+
+
+def test_findings_that_a_report_leaves_out_are_counted() -> None:
+    def told(count: int) -> str:
+        findings = tuple(Finding("race", Severity.ERROR, Place(line), f"race {line}") for line in range(1, count + 1))
+        return student_report(verdict(replace(PUBLIC, findings=findings)))
+
+    assert "more finding" not in told(MAX_FINDINGS)
+    assert told(MAX_FINDINGS + 1).count("and 1 more finding\n") == 1
+    assert "and 2 more findings\n" in told(MAX_FINDINGS + 2)
 
 
 def test_a_hidden_check_shows_its_sentence_and_nothing_else() -> None:

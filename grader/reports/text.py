@@ -95,7 +95,8 @@ def check_lines(check: CheckResult, width: int) -> list[str]:
     for finding in others[:MAX_FINDINGS]:
         lines += ["", *finding_lines(finding, width)]
     if len(others) > MAX_FINDINGS:
-        lines += ["", f"and {len(others) - MAX_FINDINGS} more findings"]
+        more = len(others) - MAX_FINDINGS
+        lines += ["", f"and {more} more {'finding' if more == 1 else 'findings'}"]
     return lines
 
 
