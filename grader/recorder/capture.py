@@ -22,7 +22,7 @@ from numba.core.dispatcher import Dispatcher
 from pydantic import TypeAdapter, ValidationError
 
 from grader import plan, plan_constants
-from grader.recorder.arrays import Contentless
+from grader.recorder.contentless import Contentless
 from grader.recorder.forgotten_calls import forgotten_call
 from grader.recorder.launches import Kernel
 from grader.recorder.mistakes import is_a, readable, type_name

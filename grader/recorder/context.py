@@ -16,8 +16,9 @@ from grader import plan, plan_constants
 from grader.gpu_models import GpuModel
 from grader.kernels_text import KernelsText
 from grader.recorder import geometry as geo
-from grader.recorder.arrays import Contentless, DataScalar, DeviceArray
+from grader.recorder.arrays import DeviceArray
 from grader.recorder.capture import Capture, numeric, scalar_constant
+from grader.recorder.contentless import Contentless, DataScalar
 from grader.recorder.host import Stream
 from grader.recorder.mistakes import Mistakes
 from grader.recorder.recording import Memory, Recording

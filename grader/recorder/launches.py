@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from grader import plan, plan_constants
-from grader.recorder.arrays import DataScalar, DeviceArray
+from grader.recorder.arrays import DeviceArray
+from grader.recorder.contentless import DataScalar
 from grader.recorder.mistakes import message_of
 
 if TYPE_CHECKING:

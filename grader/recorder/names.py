@@ -17,7 +17,8 @@ from typing import Any
 
 import numba
 
-from grader.recorder.arrays import READING_METHODS, DeviceArray
+from grader.recorder.arrays import DeviceArray
+from grader.recorder.contentless import READING_METHODS
 from grader.recorder.mistakes import Mistakes
 from grader.spelling import nearest
 

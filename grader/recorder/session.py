@@ -20,7 +20,8 @@ from pydantic import ValidationError
 from grader.gpu_models import GpuModel
 from grader.kernels_text import KernelsText
 from grader.plan import LaunchPlan
-from grader.recorder.arrays import DataScalar, DeviceArray
+from grader.recorder.arrays import DeviceArray
+from grader.recorder.contentless import DataScalar
 from grader.recorder.context import Context
 from grader.recorder.geometry import contiguous
 from grader.recorder.launches import Kernel

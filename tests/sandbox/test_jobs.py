@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from grader.errors import ChildFault
-from grader.sandbox import exchange, protocol
+from grader.sandbox import exchange, job_processes
 from grader.sandbox.launch import Death, Reply, WarmChild
 from grader.sandbox.limits import Limits
 from grader.sandbox.protocol import Message
@@ -171,7 +171,7 @@ def test_the_work_of_others_starves_a_job() -> None:
     jobs = [computing(60) for _ in range(4)]
     try:
         time.sleep(2)
-        assert protocol._starved_seconds(jobs[0].pid) > exchange.STARVED_SHARE * 2
+        assert job_processes.starved_seconds(jobs[0].pid) > exchange.STARVED_SHARE * 2
     finally:
         for job in jobs:
             job.kill()
@@ -188,8 +188,8 @@ def test_what_a_jobs_own_processes_compute_does_not_starve_it(detach: str) -> No
         for _ in range(5):
             assert job.stdout.read(1) == b"."
         waited = int(Path(f"/proc/{job.pid}/schedstat").read_text().split()[1]) / 1e9
-        assert protocol._cpu_seconds_of_job(job.pid) == pytest.approx(2.0, abs=0.3)
-        assert protocol._starved_seconds(job.pid) <= max(0.0, waited - 1.4)
+        assert job_processes.cpu_seconds_of_job(job.pid) == pytest.approx(2.0, abs=0.3)
+        assert job_processes.starved_seconds(job.pid) <= max(0.0, waited - 1.4)
     finally:
         for pid in map(int, subprocess.run(listing, capture_output=True, check=False).stdout.split()):
             os.kill(pid, signal.SIGKILL)
