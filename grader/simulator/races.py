@@ -137,7 +137,10 @@ class Races:
         what = f"Race on {array.name}: thread {me} {verbs[0]} what {whom} {verbs[1]} {where}, and no {missing}"
         advice = "Give each thread a place of its own, or use cuda.atomic."
         if not in_block and sites[0] != sites[1]:
-            advice = "No barrier orders blocks: use cuda.atomic for both, or do the first in a launch before this one."
+            advice = (
+                "No barrier orders blocks: give each thread a place of its own, use cuda.atomic for both, or do the "
+                "first in a launch before this one."
+            )
         if in_block and sites[0] != sites[1]:
             advice = "Put cuda.syncthreads() between the two accesses, where every thread of the block passes it."
             for uncalled in self._machine.program.uncalled_barriers[:1]:
