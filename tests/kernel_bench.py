@@ -12,6 +12,7 @@ import numpy as np
 
 from grader.gpu_models import T4
 from grader.kernels_text import KernelsText
+from grader.records import Severity
 from grader.simulator.configuration import Configuration
 from grader.simulator.launch import SimulatedLaunch, Simulator, deadline_in
 from grader.simulator.memory import ArrayRef, GlobalSpace
@@ -58,3 +59,8 @@ def launch(
         flat = memory.bytes[reference.address : reference.address + argument.nbytes]
         argument[...] = flat.view(argument.dtype).reshape(argument.shape)
     return result
+
+
+def errors(launched: SimulatedLaunch) -> list[str]:
+    """The kinds of the errors that a launch showed, in their order."""
+    return [finding.kind for finding in launched.findings if finding.severity is Severity.ERROR]

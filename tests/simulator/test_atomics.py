@@ -14,6 +14,8 @@ import numpy as np
 import pytest
 from numba import cuda, float32, int32, int64, uint32, uint64
 
+from grader.records import Severity
+
 ALL = ("int32", "uint32", "int64", "uint64", "float32", "float64")
 INTEGERS = ALL[:4]
 UNSIGNED = ("uint32", "uint64")
@@ -86,7 +88,7 @@ def test_threads_take_turns(launch, name, dtype, returns):
     index = np.random.default_rng(3).integers(-4, 4, 96)
     cells, old = start.copy(), np.zeros(96, dtype)
     result = launch(_kernel(name, returns=returns), 3, 32, cells, index, values, old)
-    assert [f for f in result.findings if f.severity.value == "error"] == []
+    assert [f for f in result.findings if f.severity is Severity.ERROR] == []
     if returns:
         # The old values tell the order: each cell's history is a chain through all operations on it.
         for cell in range(4):
@@ -161,7 +163,7 @@ def test_shared_and_local_arrays_with_several_axes(launch):
         out[2, t] = mine[0, 0] - before
 
     out = np.zeros((3, 32))
-    assert [f for f in launch(kernel, 1, 32, out).findings if f.severity.value == "error"] == []
+    assert [f for f in launch(kernel, 1, 32, out).findings if f.severity is Severity.ERROR] == []
     t = np.arange(32)
     sums = [[sum(k for k in t if k % 2 == a and k % 3 == b) for b in range(3)] for a in range(2)]
     np.testing.assert_array_equal(out[0], [sums[k % 2][k % 3] for k in t])
@@ -177,7 +179,7 @@ def test_an_unsigned_index_that_wrapped_counts_from_the_end(launch):
 
     cells, image = np.zeros(4, np.int32), np.zeros((4, 2), np.int32)
     result = launch(kernel, 1, 4, cells, image)
-    assert [f for f in result.findings if f.severity.value == "error"] == []
+    assert [f for f in result.findings if f.severity is Severity.ERROR] == []
     assert cells.tolist() == [1] * 4
     assert image[:, 0].tolist() == [1] * 4
 
@@ -188,7 +190,7 @@ def test_an_atomic_outside_is_found_and_changes_nothing(launch):
 
     cells = np.zeros(4, np.int32)
     result = launch(kernel, 1, 8, cells)
-    (finding,) = [f for f in result.findings if f.severity.value == "error"]
+    (finding,) = [f for f in result.findings if f.severity is Severity.ERROR]
     assert (finding.kind, finding.count) == ("out-of-bounds", 4)
     assert cells.tolist() == [1] * 4
 

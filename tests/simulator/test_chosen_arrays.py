@@ -4,11 +4,8 @@
 from __future__ import annotations
 
 import numpy as np
+from kernel_bench import errors
 from numba import cuda, float32
-
-
-def _errors(launched):
-    return [finding.kind for finding in launched.findings if finding.severity.value == "error"]
 
 
 def test_rows_buffers_and_spaces_chosen_by_thread(launch):
@@ -53,7 +50,7 @@ def test_writes_and_atomics_go_to_the_array_each_thread_chose(launch):
     i = np.arange(40)
     np.testing.assert_array_equal(a, np.where(i % 2, i + 1, 100))
     np.testing.assert_array_equal(b, np.where(i % 2, 100, i + 1))
-    assert _errors(result) == []
+    assert errors(result) == []
 
 
 def test_accesses_through_a_chosen_array_are_watched(launch):
@@ -82,7 +79,7 @@ def test_buffers_that_change_places_in_a_loop_that_threads_leave_one_by_one(laun
         out[i] = source[i]
 
     a, b, out = np.arange(32.0), np.zeros(32), np.zeros(32)
-    assert _errors(launch(kernel, 1, 32, a, b, out)) == []
+    assert errors(launch(kernel, 1, 32, a, b, out)) == []
     i = np.arange(32)
     np.testing.assert_array_equal(out, i + np.array([0, 0, 1, 3])[i % 4])
 
@@ -130,4 +127,4 @@ def test_a_row_that_was_written_does_not_vouch_for_the_others(launch):
         out[i] += s[3, i]
 
     result = launch(kernel, 1, 4, np.zeros(4))
-    assert _errors(result) == ["uninitialised-read"]
+    assert errors(result) == ["uninitialised-read"]

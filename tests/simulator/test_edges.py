@@ -7,14 +7,11 @@ import math
 
 import numpy as np
 import pytest
+from kernel_bench import errors
 from numba import cuda, float32, int8, int32, uint8, uint32
 
 from grader.simulator.frontend import KernelError, types
 from grader.simulator.signatures import choose_signature
-
-
-def _errors(launched):
-    return [finding.kind for finding in launched.findings if finding.severity.value == "error"]
 
 
 def test_an_unsigned_index_that_wrapped_is_outside(launch):
@@ -23,7 +20,7 @@ def test_an_unsigned_index_that_wrapped_is_outside(launch):
         out[i] = a[uint32(i) - uint32(1)]
 
     result = launch(kernel, 1, 32, np.arange(32.0), np.zeros(32))
-    assert _errors(result) == ["out-of-bounds"]
+    assert errors(result) == ["out-of-bounds"]
     assert result.findings[0].count == 1
 
 
@@ -39,7 +36,7 @@ def test_zip_asks_no_part_beyond_the_shortest(launch):
 
     out = np.zeros(4)
     result = launch(kernel, 1, 4, np.array([3, 0, 2, 3]), out)
-    assert _errors(result) == []
+    assert errors(result) == []
     assert out.tolist() == [14, 0, 5, 14]
     assert result.counters["shared_loads"] == 8
 
@@ -73,7 +70,7 @@ def test_a_tuple_index_outside_is_the_kernels_mistake(launch):
 
     out = np.zeros(4)
     result = launch(kernel, 1, 4, out)
-    assert _errors(result) == ["out-of-bounds"]
+    assert errors(result) == ["out-of-bounds"]
     assert result.findings[0].count == 2
     assert out[:2].tolist() == [2, 3]
 

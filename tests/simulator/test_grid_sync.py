@@ -7,15 +7,13 @@ import math
 
 import numpy as np
 import pytest
+from kernel_bench import errors
 from numba import cuda, float32, int32
 
 from grader.errors import NotSimulated
+from grader.records import Severity
 from grader.simulator.configuration import LaunchRefused
 from grader.simulator.scheduler import StepLimit
-
-
-def _errors(launched):
-    return [finding.kind for finding in launched.findings if finding.severity.value == "error"]
 
 
 def test_grid_sync_orders_what_all_blocks_write(launch):
@@ -44,7 +42,7 @@ def test_without_the_grid_sync_it_is_a_race(launch):
         cuda.syncthreads()
         a[i] = b[i - 1]
 
-    assert _errors(launch(kernel, 4, 32, np.zeros(128), np.zeros(128))) == ["race"]
+    assert errors(launch(kernel, 4, 32, np.zeros(128), np.zeros(128))) == ["race"]
 
 
 def test_grid_sync_orders_shared_memory_of_a_block_too(launch):
@@ -111,7 +109,7 @@ def test_a_thread_that_never_comes_to_grid_sync_is_found(launch):
         cuda.cg.this_grid().sync()
 
     result = launch(kernel, 3, 32, np.zeros(60))
-    (finding,) = [f for f in result.findings if f.severity.value == "error"]
+    (finding,) = [f for f in result.findings if f.severity is Severity.ERROR]
     assert finding.kind == "endless-wait"
     assert "cuda.cg.this_grid().sync()" in finding.place.text
     assert "60 threads wait here for the whole grid, and 36 have returned" in finding.what
@@ -129,7 +127,7 @@ def test_grid_sync_waits_for_no_thread_that_returned_while_the_first_of_its_bloc
 
     out = np.zeros(60)
     result = launch(kernel, 2, 32, out)
-    assert _errors(result) == ["race"]  # the last line reads what its neighbours change
+    assert errors(result) == ["race"]  # the last line reads what its neighbours change
     assert "early-return" in [f.kind for f in result.findings]
     assert result.finished
 
@@ -145,7 +143,7 @@ def test_grid_sync_of_some_and_a_block_barrier_of_others_is_found(launch):
         out[cuda.grid(1)] = 1
 
     result = launch(kernel, 2, 32, np.zeros(64))
-    assert _errors(result) == ["divergent-barrier"]
+    assert errors(result) == ["divergent-barrier"]
     assert not result.finished
 
 
@@ -156,7 +154,7 @@ def test_a_flag_that_nobody_sets_is_a_wait_without_end(launch):
         out[cuda.grid(1)] = 1
 
     result = launch(kernel, 2, 32, np.zeros(1, np.int32), np.zeros(64))
-    assert _errors(result) == ["endless-wait"]
+    assert errors(result) == ["endless-wait"]
     finding = next(f for f in result.findings if f.kind == "endless-wait")
     assert finding.place.line in range(kernel.__code__.co_firstlineno, kernel.__code__.co_firstlineno + 3)
     assert not result.finished
@@ -179,7 +177,7 @@ def test_a_flag_that_another_thread_sets_late_is_no_such_wait(launch):
 
     out = np.zeros(64)
     result = launch(kernel, 2, 32, np.zeros(1, np.int32), np.zeros(1), out)
-    assert _errors(result) == []
+    assert errors(result) == []
     np.testing.assert_allclose(out, np.sqrt(np.arange(20000)).sum())
 
 
@@ -203,10 +201,10 @@ def test_a_lock_taken_twice_is_found_and_one_given_back_is_not(launch):
         cuda.atomic.exch(lock, 0, 0)
 
     out = np.zeros(1)
-    assert "endless-wait" in _errors(launch(twice, 2, 4, np.zeros(1, np.int32), out))
+    assert "endless-wait" in errors(launch(twice, 2, 4, np.zeros(1, np.int32), out))
     out = np.zeros(1)
     result = launch(once, 4, 4, np.zeros(1, np.int32), out)
-    assert _errors(result) == []
+    assert errors(result) == []
     assert out[0] == 16
 
 
@@ -220,7 +218,7 @@ def test_lanes_in_loops_of_different_lengths_that_never_end_are_found(launch):
                 turn += 0
         out[i] = turn
 
-    assert _errors(launch(kernel, 1, 32, np.zeros(1), np.zeros(32))) == ["endless-wait"]
+    assert errors(launch(kernel, 1, 32, np.zeros(1), np.zeros(32))) == ["endless-wait"]
 
 
 def test_others_that_wait_at_a_barrier_do_not_hide_it(launch):
@@ -234,7 +232,7 @@ def test_others_that_wait_at_a_barrier_do_not_hide_it(launch):
         out[i] = 1
 
     result = launch(kernel, 1, 32, np.zeros(1), np.zeros(32))
-    assert "endless-wait" in _errors(result)
+    assert "endless-wait" in errors(result)
     assert not result.finished
 
 

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from numba import cuda
 
+from grader.records import Severity
+
 
 def beyond(x, out):
     i = cuda.grid(1)
@@ -49,5 +51,7 @@ def one_write(x, out):
 
 
 def test_a_race_names_the_write(launch):
-    (race,) = [f for f in launch(one_write, 1, 32, np.arange(32.0), np.zeros(32)).findings if f.severity == "error"]
+    (race,) = [
+        f for f in launch(one_write, 1, 32, np.arange(32.0), np.zeros(32)).findings if f.severity is Severity.ERROR
+    ]
     assert race.place.expression == "out[cuda.threadIdx.x // 2]"

@@ -8,6 +8,7 @@ import pytest
 from numba import cuda, float32, uint64
 
 from grader.errors import NotSimulated
+from grader.records import Severity
 from grader.simulator.printed import MAX_LINES
 
 
@@ -107,7 +108,7 @@ def test_asserts_and_raises_are_told_under_debug_alone(launch, kernel, message):
     assert silent.raised is None
     assert out.tolist() == [1, 1, 0, 1]
     told = launch(kernel, 1, 4, x, out, debug=True)
-    (error,) = [f for f in told.findings if f.severity.value == "error"]
+    (error,) = [f for f in told.findings if f.severity is Severity.ERROR]
     assert error.what == f"{message}, raised by thread 2 of block 0."
     said = f"tid=[2, 0, 0] ctaid=[0, 0, 0]: {message.split(': ')[1]}"
     assert str(told.raised.error()).endswith(said)

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 from numba import cuda, float32, int32
 
+from grader.records import Severity
+
 N = 256
 
 
@@ -160,7 +162,7 @@ def test_one_line_less_is_a_race(launch, tmp_path, name, line):
     races = [finding for finding in findings if finding.kind == "race"]
     assert races, findings
     assert {finding.array for finding in races} == {WRONG[name, line]}
-    assert all(finding.severity.value == "error" for finding in races)
+    assert all(finding.severity is Severity.ERROR for finding in races)
 
 
 def test_a_plain_counter_and_a_plain_maximum_are_races(launch):
@@ -233,7 +235,7 @@ def test_reading_what_nobody_wrote_is_an_error(launch):
     findings = {finding.array: finding for finding in launch(kernel, 3, 64, np.zeros(64, np.float32)).findings}
     assert findings["s"].kind == findings["mine"].kind == "uninitialised-read"
     assert (findings["s"].count, findings["mine"].count) == (12, 96)
-    assert findings["s"].severity.value == "error"
+    assert findings["s"].severity is Severity.ERROR
     assert "60 of block 0" in findings["s"].what
 
 

@@ -8,6 +8,7 @@ import math
 import numba
 import numpy as np
 import pytest
+from kernel_bench import errors
 from numba import cuda, float32
 
 from grader.simulator.frontend import KernelError
@@ -19,10 +20,6 @@ PACKED = np.dtype([("b", np.float32), ("a", np.uint8)])  # 5 bytes: every second
 PAIR = np.dtype([("u", np.float32), ("v", np.float32)])
 PARTICLE_TYPE = from_dtype(PARTICLE)
 PACKED_TYPE, PAIR_TYPE = from_dtype(PACKED), from_dtype(PAIR)
-
-
-def _errors(launched):
-    return [finding.kind for finding in launched.findings if finding.severity.value == "error"]
 
 
 def _random(dtype, shape, seed=1):
@@ -63,7 +60,7 @@ def test_fields_are_read_and_written_by_name_key_and_array(launch):
     np.testing.assert_array_equal(p["id"], 7 + i)
     np.testing.assert_array_equal(p["v"][:, 1], i)
     np.testing.assert_array_equal(p["alive"], i % 2 == 1)
-    assert _errors(result) == []
+    assert errors(result) == []
 
 
 def test_a_record_is_a_reference_and_assigning_it_copies(launch):
@@ -87,7 +84,7 @@ def test_a_record_is_a_reference_and_assigning_it_copies(launch):
     np.testing.assert_array_equal(out, (before["x"] - 1).astype(np.float64))
     np.testing.assert_array_equal(a["id"], np.where(even, 99, before["id"]))
     np.testing.assert_array_equal(b["id"], np.where(even, before["id"], 99))
-    assert _errors(result) == []
+    assert errors(result) == []
 
 
 def test_nested_records_and_arrays_in_records(launch):
@@ -112,7 +109,7 @@ def test_nested_records_and_arrays_in_records(launch):
     np.testing.assert_array_equal(c["weight"], weight * 2)
     np.testing.assert_array_equal(c["first"]["id"], (i - 1) % 24)
     assert (c["count"] == 3).all()
-    assert _errors(result) == []
+    assert errors(result) == []
 
 
 def test_whole_nested_records_and_nested_arrays_are_assigned(launch):
@@ -126,7 +123,7 @@ def test_whole_nested_records_and_nested_arrays_are_assigned(launch):
     result = launch(kernel, 1, 8, c[:], p)
     np.testing.assert_array_equal(c["first"]["x"], 3)
     np.testing.assert_array_equal(c["first"]["id"], np.arange(8))
-    assert "race" in _errors(result)  # the neighbour's nested array is read while it is replaced
+    assert "race" in errors(result)  # the neighbour's nested array is read while it is replaced
 
 
 def test_shared_and_local_arrays_of_records(launch):
@@ -178,7 +175,7 @@ def test_an_unaligned_field_is_the_kernels_mistake(launch):
 
     with pytest.raises(KernelError, match="align=True"):
         launch(one, 1, 4, unaligned)
-    assert _errors(launch(each, 1, 4, unaligned)) == ["misaligned-access"]
+    assert errors(launch(each, 1, 4, unaligned)) == ["misaligned-access"]
 
 
 def test_races_are_told_apart_by_field(launch):
@@ -201,7 +198,7 @@ def test_races_are_told_apart_by_field(launch):
 
     p = np.zeros(64, PAIR)
     assert launch(different, 1, 64, p).findings == ()
-    assert _errors(launch(same, 1, 64, p)) == ["race"]
+    assert errors(launch(same, 1, 64, p)) == ["race"]
     found = launch(whole, 1, 64, p).findings
     assert {(f.kind, f.array) for f in found} >= {("race", "p")}
 
@@ -219,7 +216,7 @@ def test_races_of_fields_between_blocks_and_in_packed_records(launch):
         p[cuda.blockIdx.x // 2].a = cuda.blockIdx.x
 
     assert launch(different, 16, 32, np.zeros(8, PACKED)).findings == ()
-    assert _errors(launch(same, 16, 1, np.zeros(8, PACKED))) == ["race"]
+    assert errors(launch(same, 16, 1, np.zeros(8, PACKED))) == ["race"]
 
 
 def test_a_field_that_nobody_wrote_is_uninitialised_and_its_neighbour_is_not(launch):
@@ -251,7 +248,7 @@ def test_a_field_that_nobody_wrote_is_uninitialised_and_its_neighbour_is_not(lau
     assert out.tolist() == list(range(32))
     result = launch(wrong, 1, 32, out)
     assert [(f.kind, f.array, f.count) for f in result.findings] == [("uninitialised-read", "mine.v", 32)]
-    assert _errors(launch(nothing, 1, 32, out)) == ["uninitialised-read"]
+    assert errors(launch(nothing, 1, 32, out)) == ["uninitialised-read"]
 
 
 def test_a_record_outside_is_reported_and_nothing_is_written(launch):
@@ -272,7 +269,7 @@ def test_a_record_outside_is_reported_and_nothing_is_written(launch):
     ]
     assert "p[20] outside its shape (20,)" in result.findings[0].what
     assert (p["u"] == 1).all()
-    assert "out-of-bounds" in _errors(launch(copy, 1, 20, p, out))
+    assert "out-of-bounds" in errors(launch(copy, 1, 20, p, out))
 
 
 def test_atomics_on_a_field(launch):
@@ -283,7 +280,7 @@ def test_atomics_on_a_field(launch):
 
     p, old = np.zeros(4, PAIR), np.zeros(256)
     result = launch(kernel, 8, 32, p, old)
-    assert _errors(result) == []
+    assert errors(result) == []
     np.testing.assert_array_equal(p["u"], 64)
     np.testing.assert_array_equal(p["v"], [252, 253, 254, 255])
     assert sorted(old[::4])[:2] == [0, 0]
@@ -304,7 +301,7 @@ def test_a_record_is_a_kernels_argument_and_comes_back(launch):
     assert launch(kernel, 2, 32, settings, out).findings == ()
     np.testing.assert_array_equal(out, 2.5 * np.arange(64))
     assert settings["v"] == 5
-    assert _errors(launch(race, 2, 32, settings, out)) == ["race"]
+    assert errors(launch(race, 2, 32, settings, out)) == ["race"]
 
 
 def test_records_pass_through_device_functions_loops_tuples_and_slices(launch):
@@ -330,7 +327,7 @@ def test_records_pass_through_device_functions_loops_tuples_and_slices(launch):
 
     p, out = _random(PAIR, 16), np.zeros((4, 16))
     result = launch(kernel, 1, 16, p, out)
-    assert _errors(result) == []
+    assert errors(result) == []
     i = np.arange(16)
     np.testing.assert_allclose(out[0], np.hypot(p["u"], p["v"]).min(), rtol=1e-6)
     np.testing.assert_allclose(out[1], p["u"][0] + p["v"][1])

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from kernel_bench import errors
 from numba import cuda
 
 from grader.simulator.frontend import has_builtin_target
@@ -37,10 +38,6 @@ SETTINGS = Grid(0.5, 7)
 FAVOURITE = Color.BLUE
 
 
-def _errors(launched):
-    return [finding.kind for finding in launched.findings if finding.severity.value == "error"]
-
-
 def test_named_tuples_as_arguments_captures_and_results(launch):
     @cuda.jit(device=True)
     def mirrored(p):
@@ -57,7 +54,7 @@ def test_named_tuples_as_arguments_captures_and_results(launch):
         out[3, i] = (p if i % 2 else q).x
 
     out = np.zeros((4, 8))
-    assert _errors(launch(kernel, 1, 8, Grid(0.25, 3), Point(1, 2.0), out)) == []
+    assert errors(launch(kernel, 1, 8, Grid(0.25, 3), Point(1, 2.0), out)) == []
     i = np.arange(8)
     np.testing.assert_array_equal(out[0], 200 + 0.5 * i)
     np.testing.assert_array_equal(out[1], 5.5)
@@ -87,7 +84,7 @@ def test_arrays_in_tuples_of_mixed_types(launch):
 
     a, out = np.random.default_rng(1).random(8), np.zeros((6, 8))
     result = launch(kernel, 1, 8, a, out)
-    assert _errors(result) == []
+    assert errors(result) == []
     i = np.arange(8)
     np.testing.assert_array_equal(out[0], 2.5 + a + 1)
     np.testing.assert_array_equal(out[1], 2.5 + a)
@@ -152,7 +149,7 @@ def test_enums_are_constants_arguments_and_compared(launch):
         out[6, i] = color * 2
 
     out = np.zeros((7, 4))
-    assert _errors(launch(kernel, 1, 4, Mode.EXACT, Color.BLUE, out)) == []
+    assert errors(launch(kernel, 1, 4, Mode.EXACT, Color.BLUE, out)) == []
     assert out.tolist() == [
         [23, 11, 23, 11],
         [1, 0, 1, 0],
@@ -195,7 +192,7 @@ def test_values_that_are_none_for_some_threads(launch):
 
     a = np.array([4.0, -1.0, 0.0, 2.0, 9.0, -3.0])
     out = np.zeros((3, 6))
-    assert _errors(launch(kernel, 1, 6, a, out)) == []
+    assert errors(launch(kernel, 1, 6, a, out)) == []
     assert out[0].tolist() == [2, -1, 0, 2**0.5, 3, -1]
     assert out[1].tolist() == [5, 0, 0, 3, 0, 0]
     assert out[2].tolist() == [2, -7, 3, -7, 0, -7]
@@ -259,7 +256,7 @@ def test_an_array_or_none_and_comparison_with_none(launch):
         out[2, i] = 7 if number is not None and number == 3 else 8
 
     a, out = np.arange(8.0).reshape(4, 2), np.zeros((3, 4))
-    assert _errors(launch(kernel, 1, 4, a, out)) == []
+    assert errors(launch(kernel, 1, 4, a, out)) == []
     assert out.tolist() == [[1, 3, 1, 7], [0, 0, 1, 1], [8, 8, 8, 7]]
 
 

@@ -384,7 +384,7 @@ def test_slices_are_assigned_element_by_element(launch):
         out[i, ..., 3:] = -1
 
     a, out = np.random.default_rng(9).random((2, 4)), np.zeros((8, 4))
-    assert [f for f in launch(kernel, 1, 8, a, out).findings if f.severity.value == "error"] == []
+    assert [f for f in launch(kernel, 1, 8, a, out).findings if f.severity is Severity.ERROR] == []
     for i in range(8):
         mine = np.full(4, 2.0)
         mine[1 : 1 + i % 3] = i

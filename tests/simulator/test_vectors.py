@@ -8,6 +8,8 @@ import pytest
 from numba import cuda, float32
 from numba.cuda import vector_types
 
+from grader.records import Severity
+
 
 def test_components_and_constructors(launch):
     def kernel(x, out):
@@ -109,5 +111,5 @@ def test_a_cache_hint_does_not_hide_an_access_outside(launch):
         i = cuda.grid(1)
         cuda.stcg(out, i, cuda.ldcg(x, i + 1))
 
-    kinds = [f.kind for f in launch(kernel, 1, 8, np.zeros(8), np.zeros(8)).findings if f.severity.value == "error"]
+    kinds = [f.kind for f in launch(kernel, 1, 8, np.zeros(8), np.zeros(8)).findings if f.severity is Severity.ERROR]
     assert kinds == ["out-of-bounds"]

@@ -5,13 +5,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from kernel_bench import errors
 from numba import cuda, float32
 
+from grader.records import Severity
 from grader.simulator.frontend import KernelError, has_builtin_target
-
-
-def _errors(launched):
-    return [finding.kind for finding in launched.findings if finding.severity.value == "error"]
 
 
 def test_slices_with_steps_that_are_negative_or_differ_by_thread(launch):
@@ -36,7 +34,7 @@ def test_slices_with_steps_that_are_negative_or_differ_by_thread(launch):
 
     a = np.arange(1.0, 9.0)
     sums, lengths = np.zeros((10, 8)), np.zeros((10, 8), np.int32)
-    assert _errors(launch(kernel, (1, 1), (10, 8), a, table, steps, sums, lengths)) == []
+    assert errors(launch(kernel, (1, 1), (10, 8), a, table, steps, sums, lengths)) == []
     for i, pair in enumerate(bounds):
         for j, step in enumerate(steps):
             part = a[slice(*pair, step)]
@@ -93,7 +91,7 @@ def test_loops_over_indices_elements_and_rows(launch):
             out[6, i] += value.item()
 
     a, n, out = np.arange(1.0, 7.0).reshape(3, 2), np.array([0, 1, 2, 3]), np.zeros((7, 4))
-    assert _errors(launch(kernel, 1, 4, a, n, out)) == []
+    assert errors(launch(kernel, 1, 4, a, n, out)) == []
     assert out[0].tolist() == [1 * 32 + 2 * 16 + 3 * 8 + 4 * 4 + 5 * 2 + 6] * 4
     assert out[1].tolist() == [a[:k].sum() for k in n]
     assert out[2].tolist() == [sum(v * (r + 10 * c) for (r, c), v in np.ndenumerate(a[:k])) for k in n]
@@ -132,7 +130,7 @@ def test_parts_of_complex_arrays_and_numbers(launch):
     rng = np.random.default_rng(3)
     z, out = (rng.random(8) + 1j * rng.random(8)).astype(np.complex64), np.zeros((3, 8), np.float32)
     before = z.copy()
-    assert _errors(launch(kernel, 1, 8, z, out)) == []
+    assert errors(launch(kernel, 1, 8, z, out)) == []
     np.testing.assert_allclose(out[0], before.real + 10 * before.imag, rtol=1e-6)
     np.testing.assert_array_equal(out[1], -before.imag)
     np.testing.assert_array_equal(out[2], np.arange(8) + 2)
@@ -152,8 +150,8 @@ def test_real_and_imaginary_parts_do_not_race(launch):
         z.real[i // 2] = i
         z[i // 2] = 1
 
-    assert _errors(launch(kernel, 1, 32, np.zeros(16, np.complex64))) == []
-    assert "race" in _errors(launch(race, 1, 32, np.zeros(16, np.complex64)))
+    assert errors(launch(kernel, 1, 32, np.zeros(16, np.complex64))) == []
+    assert "race" in errors(launch(race, 1, 32, np.zeros(16, np.complex64)))
 
 
 @pytest.mark.skipif(has_builtin_target(), reason="Numba's built-in CUDA target cannot compile sum")
@@ -175,7 +173,7 @@ def test_what_numba_implements_in_python_runs_and_is_reported_where_it_was_calle
         out[cuda.threadIdx.x] = s.mean()
 
     a, out = np.array([0.5, 8.0, 2.0, 1.5]), np.zeros((6, 4))
-    assert _errors(launch(kernel, 1, 4, a, out)) == []
+    assert errors(launch(kernel, 1, 4, a, out)) == []
     i = range(4)
     assert out[0].tolist() == [15 + k for k in i]
     assert out[1].tolist() == [6] * 4
@@ -183,7 +181,7 @@ def test_what_numba_implements_in_python_runs_and_is_reported_where_it_was_calle
     assert out[3].tolist() == [0, 1, 0, 1]
     assert out[4].tolist() == [len(range(k, 10, 3)) + 4 for k in i]
     assert out[5].tolist() == [12] * 4
-    (finding,) = (f for f in launch(unwritten, 1, 4, np.zeros(4)).findings if f.severity.value == "error")
+    (finding,) = (f for f in launch(unwritten, 1, 4, np.zeros(4)).findings if f.severity is Severity.ERROR)
     assert finding.kind == "uninitialised-read"
     assert finding.place.text == "out[cuda.threadIdx.x] = s.mean()"
 
