@@ -282,10 +282,13 @@ def _snapshot(value: Any, lanes: LaneIndex | None) -> Any:
 
 
 def _alike(old: Any, new: Any) -> bool:
+    """Whether two values of ``_snapshot`` are the same in every lane."""
     if old is new:
         return True
     if is_wide(old) and is_wide(new):
         return bool(np.array_equal(old, new))
     if isinstance(old, ArrayRef) and isinstance(new, ArrayRef):
-        return all(_alike(a, b) for a, b in zip(old.parts(), new.parts(), strict=False))
+        return (old.space, old.root) == (new.space, new.root) and _alike(old.parts(), new.parts())
+    if isinstance(old, tuple) and isinstance(new, tuple):
+        return len(old) == len(new) and all(_alike(a, b) for a, b in zip(old, new, strict=True))
     return type(old) is type(new) and not is_wide(old) and bool(np.all(old == new))
