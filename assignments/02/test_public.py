@@ -79,6 +79,17 @@ def _require_block_reduction(run, loads, atomics):
     that adds up a whole block's values touches 128 and more.
     """
     n = TECHNIQUE_LENGTH
+    # Who works comes first: of one thread that does everything, the rest says something else.
+    run.require(
+        "working_blocks",
+        at_least=4,
+        advice="split x among many blocks: one block keeps one multiprocessor busy",
+    )
+    run.require(
+        "working_threads",
+        at_least=max(n / 64, 16 * run.working_blocks),
+        advice="let all threads of a block load elements, not a few that take them all",
+    )
     run.require(
         "global_atomics",
         at_most=atomics * run.working_blocks,
@@ -94,16 +105,6 @@ def _require_block_reduction(run, loads, atomics):
         "global_stores",
         at_most=run.working_threads / 16,
         advice="keep intermediate results in registers and shared memory, not in arrays in global memory",
-    )
-    run.require(
-        "working_blocks",
-        at_least=4,
-        advice="split x among many blocks: one block keeps one multiprocessor busy",
-    )
-    run.require(
-        "working_threads",
-        at_least=max(n / 64, 16 * run.working_blocks),
-        advice="let all threads of a block load elements, not a few that take them all",
     )
     run.require(
         "busiest_thread",

@@ -15,6 +15,10 @@ from grader.simulator.findings import Findings
 
 # Fewer requests than this on a line are not worth a word.
 MIN_REQUESTS = 64
+# A request of fewer sectors is cheap, whatever it wants of them.
+MIN_SECTORS = 8
+# A launch of fewer steps of warps is over before its divergence matters: a guard at the edge of a small array.
+MIN_WARP_STEPS = 1 << 16
 # And about launches of fewer threads there is nothing to say.
 MIN_THREADS = 4096
 # A grid is said to leave a GPU idle if there is this much work for each multiprocessor: accesses of global memory.
@@ -51,7 +55,8 @@ def _strided(facts: Facts, findings: Findings) -> None:
             if requests < MIN_REQUESTS:
                 continue
             fewest = max(line[f"global_{kind}_bytes"] / requests / SECTOR_BYTES, 1)
-            if sectors / requests >= 2 * fewest:
+            # Narrow elements, and rows of half a warp, touch a few sectors more than their bytes would fill.
+            if sectors / requests >= max(2 * fewest, MIN_SECTORS):
                 verbs.append(verb)
                 if sectors / requests / fewest > moved / max(needed, 1):
                     moved, needed = sectors / requests, fewest
@@ -87,7 +92,8 @@ def _divergence(facts: Facts, findings: Findings) -> None:
     """Warps that run with under three quarters of their lanes, on average: the branch that parts most of them."""
     counters = facts.counters
     filled = counters.get("thread_steps", 0) / max(counters.get("warp_steps", 0), 1)
-    if facts.threads < WARP_SIZE or filled >= 0.75 * WARP_SIZE:
+    few = facts.threads < WARP_SIZE or counters.get("warp_steps", 0) < MIN_WARP_STEPS
+    if few or filled >= 0.75 * WARP_SIZE:
         return
     place = max(facts.lines, key=lambda p: facts.lines[p].get("divergent_branches", 0), default=None)
     if place is None:

@@ -53,6 +53,19 @@ def test_access_by_columns_is_strided_and_by_rows_is_not(launch):
     assert advice(launch(by_row, (8, 8), (16, 16), x, x.copy())) == {}
 
 
+def gray(image, out):
+    x, y = cuda.grid(2)
+    if y < out.shape[0] and x < out.shape[1]:
+        out[y, x] = (77 * image[y, x, 0] + 150 * image[y, x, 1] + 29 * image[y, x, 2] + 128) // 256
+
+
+@pytest.mark.parametrize(("height", "width"), [(257, 3), (97, 131), (256, 256)])
+def test_bytes_in_blocks_of_half_a_warps_width_get_no_advice(launch, height, width):
+    grid = (-(-width // 16), -(-height // 16))
+    image, out = np.zeros((height, width, 3), np.uint8), np.zeros((height, width), np.uint8)
+    assert advice(launch(gray, grid, (16, 16), image, out)) == {}
+
+
 def one_thread(x, out):
     if cuda.threadIdx.x == 0:
         for k in range(64):
