@@ -159,13 +159,17 @@ def _slice(parts: tuple[Any, ...]) -> tuple[Any, ...]:
     return ("slice", *parts, *([None] * (3 - len(parts))))
 
 
-def _without_bools(function: Any, result: np.dtype[Any]) -> Any:
-    """NumPy's arithmetic refuses booleans, where Numba takes them as numbers of the result's dtype."""
+def _in_numbas_type(function: Any, result: np.dtype[Any]) -> Any:
+    """NumPy's arithmetic refuses booleans, and has float16 for small integers; Numba takes them as the result's type.
+
+    Numba's ufuncs have no loops for float16: its types go by the first that holds the arguments.
+    """
     if result == np.bool_:
         return function
+    cast = "biu" if result.kind in "fc" else "b"
 
     def operation(*values: Any) -> Any:
-        return function(*(convert(v, result) if np.asarray(v).dtype == np.bool_ else v for v in values))
+        return function(*(convert(v, result) if np.asarray(v).dtype.kind in cast else v for v in values))
 
     return operation
 
@@ -175,7 +179,7 @@ def _math(body: Body, target: Any, expr: Any, key: Any, signature: Any) -> None:
         return
     operation = MATH[key]
     if isinstance(key, np.ufunc):
-        operation = _without_bools(operation, dtype_of(signature.return_type))
+        operation = _in_numbas_type(operation, dtype_of(signature.return_type))
     result = dtype_of(signature.return_type)
     registers = tuple(
         body.cast_register(body.register(arg.name), body.type_of(arg), wanted)

@@ -142,6 +142,16 @@ def _smallest(*values: Any) -> Any:
     return result
 
 
+def _gamma(x: float) -> float:
+    """CUDA Math API, tgamma: Python has no value at 0."""
+    return math.copysign(math.inf, x) if x == 0 else math.gamma(x)
+
+
+def _log_gamma(x: float) -> float:
+    """CUDA Math API, lgamma: Python has no value at the poles."""
+    return math.inf if x == -math.inf or (x <= 0 and x.is_integer()) else math.lgamma(x)
+
+
 MATH: dict[Any, Operation] = {
     math.sqrt: np.sqrt,
     math.exp: np.exp,
@@ -180,8 +190,8 @@ MATH: dict[Any, Operation] = {
     math.radians: np.radians,
     math.erf: elementwise(math.erf),
     math.erfc: elementwise(math.erfc),
-    math.gamma: elementwise(math.gamma),
-    math.lgamma: elementwise(math.lgamma),
+    math.gamma: elementwise(_gamma),
+    math.lgamma: elementwise(_log_gamma),
     math.remainder: elementwise(math.remainder),
     abs: np.abs,
     round: np.rint,

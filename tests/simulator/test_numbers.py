@@ -301,3 +301,45 @@ def test_rect_of_angles_that_are_no_numbers(launch):
     out = np.zeros(4, np.complex128)
     launch(kernel, 1, 4, np.array(sizes), np.array(angles), out)
     np.testing.assert_array_equal(out, [cmath.rect(r, phi) for r, phi in zip(sizes, angles, strict=True)])
+
+
+@pytest.mark.parametrize("dtype", [*INTEGERS, "bool"])
+@pytest.mark.parametrize("name", ["sin", "log", "arcsinh", "deg2rad", "arctan2", "hypot"])
+def test_numpys_functions_of_integers_compute_in_the_type_that_numba_gives_them(launch, name, dtype):
+    function, pair = getattr(np, name), name in ("arctan2", "hypot")
+
+    def one(a, out):
+        i = cuda.grid(1)
+        out[i] = function(a[i])
+
+    def two(a, out):
+        i = cuda.grid(1)
+        out[i] = function(a[i], a[i] + 1 > 0)
+
+    a = _edges(dtype) if dtype != "bool" else np.array([False, True])
+    out = np.zeros(a.size)
+    launch(two if pair else one, 1, a.size, a, out)
+    # Numba takes the first loop of the ufunc that holds the integers, and has none for float16.
+    real = np.float64 if np.dtype(dtype).itemsize > 2 else np.float32
+    with np.errstate(all="ignore"):
+        x = a.astype(real)
+        expected = function(x, (a.astype(np.float64) + 1 > 0).astype(real)) if pair else function(x)
+    assert expected.dtype == real
+    np.testing.assert_allclose(out, expected, rtol=4 * np.finfo(real).eps)
+
+
+def test_gamma_functions_have_the_poles_of_a_gpus(launch):
+    def kernel(x, out):
+        i = cuda.grid(1)
+        out[0, i] = math.gamma(x[i])
+        out[1, i] = math.lgamma(x[i])
+
+    x = np.array([0.0, -0.0, -1.0, -2.0, -math.inf, math.inf, math.nan, 4.0, -0.5, 200.0])
+    out = np.zeros((2, x.size))
+    launch(kernel, 1, x.size, x, out)
+    inf, nan = math.inf, math.nan
+    # CUDA Math API, tgamma and lgamma.
+    gamma = [inf, -inf, nan, nan, nan, inf, nan, 6.0, math.gamma(-0.5), inf]
+    np.testing.assert_allclose(out[0], gamma, rtol=1e-15)
+    lgamma = [inf, inf, inf, inf, inf, inf, nan, math.log(6.0), math.lgamma(-0.5), math.lgamma(200.0)]
+    np.testing.assert_allclose(out[1], lgamma, rtol=1e-15)
