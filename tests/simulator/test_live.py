@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 import weakref
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 
 import numba
 import numpy as np
@@ -616,6 +616,42 @@ def test_a_changed_closure_variable_of_a_device_function_is_a_warning(launches):
     kernel[1, 2](values)
     np.testing.assert_array_equal(values.copy_to_host(), 2)
     assert kinds(launches[1], Severity.WARNING) == ["captured-global-changed"]
+
+
+def test_an_attribute_with_the_name_of_a_changed_global_is_no_captured_value(launches):
+    scope = {"cuda": cuda, "x": 1, "shape": 2, "add": 3}
+    source = """
+@cuda.jit
+def k(a):
+    if cuda.threadIdx.x < a.shape[0]:
+        cuda.atomic.add(a, cuda.threadIdx.x, 1)
+"""
+    exec(source, scope)
+    values = cuda.to_device(np.zeros(8, np.int32))
+    scope["k"][1, 8](values)
+    scope |= {"x": np.zeros(32), "shape": (1, 2), "add": 4.0}
+    scope["k"][1, 8](values)
+    assert launches[1].findings == ()
+    assert values.copy_to_host().tolist() == [2] * 8
+
+
+def test_an_attribute_of_a_module_is_captured_where_it_is_read_from_the_module_only(launches):
+    settings = ModuleType("settings")
+    settings.scale, settings.x = 2, 1
+    scope = {"cuda": cuda, "settings": settings}
+    exec(
+        "@cuda.jit\ndef k(a):\n    i = cuda.threadIdx.x\n    a[i] = settings.scale\n",
+        scope,
+    )
+    values = cuda.to_device(np.zeros(8, np.int32))
+    scope["k"][1, 8](values)
+    settings.x = 5
+    scope["k"][1, 8](values)
+    settings.scale = 3
+    scope["k"][1, 8](values)
+    assert "captured-global-changed" not in kinds(launches[1])
+    (finding,) = [f for f in launches[2].findings if f.kind == "captured-global-changed"]
+    assert (finding.array, finding.place.line) == ("settings.scale", 4)
 
 
 def test_a_captured_array_keeps_its_contents_and_a_captured_device_array_its_address(launches):

@@ -11,7 +11,7 @@ import dis
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from types import CodeType, ModuleType
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,8 @@ import numpy as np
 # Larger arrays are compared by identity: a copy would cost more than the hint is worth.
 MAX_COPIED_BYTES = 1 << 20
 _PLAIN = (bool, int, float, complex, str, np.generic, np.ndarray)
+# Python 3.11 has an instruction of its own for attributes that are called.
+_LOADS_ATTRIBUTE = ("LOAD_ATTR", "LOAD_METHOD")
 _LIBRARIES = ("numba", "numpy", "math", "cmath", "operator")
 
 
@@ -51,7 +53,7 @@ def captured_by(function: Callable[..., Any]) -> list[Captured]:
         if id(current) in seen or not hasattr(current, "__code__"):
             continue
         seen.add(id(current))
-        for name, look_up in _around(current):
+        for name, line, look_up in _around(current):
             try:
                 value = look_up()
             except (KeyError, ValueError, AttributeError):
@@ -59,25 +61,36 @@ def captured_by(function: Callable[..., Any]) -> list[Captured]:
             if hasattr(value, "py_func"):
                 waiting.append(value.py_func)
             elif _is_plain(value):
-                code = current.__code__
-                line = _first_line(code, name.rpartition(".")[2])
-                found.append(Captured(name, code.co_filename, line, current.__qualname__, _frozen(value), look_up))
+                file = current.__code__.co_filename
+                found.append(Captured(name, file, line, current.__qualname__, _frozen(value), look_up))
     return found
 
 
-def _around(function: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
-    """Names that a function may read from around it, and how to look each up."""
+def _around(function: Any) -> Iterator[tuple[str, int, Callable[[], Any]]]:
+    """What a function reads from around it: the name, the first line that reads it, how to look it up.
+
+    ``co_names`` has the names of attributes, too, as ``x`` of ``cuda.threadIdx.x``: the instructions tell them apart.
+    """
     code, scope = function.__code__, function.__globals__
-    for name in code.co_names:
-        if name in scope:
-            yield name, partial(scope.__getitem__, name)
-            module = scope[name]
-            if isinstance(module, ModuleType) and module.__name__.partition(".")[0] not in _LIBRARIES:
-                for attribute in code.co_names:
-                    if attribute in vars(module):
-                        yield f"{name}.{attribute}", partial(getattr, module, attribute)
-    for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
-        yield name, partial(getattr, cell, "cell_contents")
+    cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
+    read: dict[str, tuple[int, Callable[[], Any]]] = {}
+    line, module, module_name = code.co_firstlineno, None, ""
+    for instruction in dis.get_instructions(code):
+        if instruction.opname == "EXTENDED_ARG":
+            continue
+        name = instruction.argval
+        line = (instruction.positions and instruction.positions.lineno) or line
+        if module is not None and instruction.opname in _LOADS_ATTRIBUTE and name in vars(module):
+            read.setdefault(f"{module_name}.{name}", (line, partial(getattr, module, name)))
+        module = None
+        if instruction.opname == "LOAD_GLOBAL" and name in scope:
+            read.setdefault(name, (line, partial(scope.__getitem__, name)))
+            if isinstance(scope[name], ModuleType) and scope[name].__name__.partition(".")[0] not in _LIBRARIES:
+                module, module_name = scope[name], name
+        elif instruction.opname == "LOAD_DEREF" and name in cells:
+            read.setdefault(name, (line, partial(getattr, cells[name], "cell_contents")))
+    for name, (first_line, look_up) in read.items():
+        yield name, first_line, look_up
 
 
 def _is_plain(value: Any) -> bool:
@@ -96,11 +109,3 @@ def _same(old: Any, new: Any) -> bool:
             old.dtype == new.dtype and np.array_equal(old, new, equal_nan=old.dtype.kind in "fc")
         )
     return type(old) is type(new) and bool(np.all(old == new))
-
-
-def _first_line(code: CodeType, name: str) -> int:
-    """The first line that reads a name."""
-    for instruction in dis.get_instructions(code):
-        if instruction.argval == name and instruction.positions and instruction.positions.lineno:
-            return instruction.positions.lineno
-    return code.co_firstlineno
