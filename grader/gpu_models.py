@@ -1,7 +1,7 @@
 """GPU models: the limits and attributes that a launch is held against when no GPU is there.
 
-Numbers are NVIDIA's: CUDA C++ Programming Guide, table "Technical Specifications per Compute Capability",
-and the data sheets of the cards.
+Any process may import it. Numbers are NVIDIA's: CUDA C++ Programming Guide, table "Technical
+Specifications per Compute Capability", and the data sheets of the cards.
 """
 
 from __future__ import annotations

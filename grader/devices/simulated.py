@@ -1,4 +1,7 @@
-"""The simulated device: our simulator behind the interface of a device. Runs in the runner."""
+"""The simulated device: our simulator behind the interface of a device. Runs in the runner.
+
+In: a plan's operations. Out: bytes of buffers, launches with counters, findings, or ``Refused``.
+"""
 
 from __future__ import annotations
 

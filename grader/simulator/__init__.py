@@ -21,7 +21,10 @@ findings and counters. No GPU, driver or CUDA toolkit takes part. In the order i
 - ``watch`` (with ``shadow``, ``fences``, ``races``) looks for races, ``first_writes`` for reads of what nobody wrote,
   ``findings`` collects;
 - ``traffic`` counts what accesses cost, ``execution`` how well warps are filled, ``spots`` spares loops to find both
-  out again; ``performance_advice`` (with ``promotions``) makes sentences of it.
+  out again; ``performance_advice`` (with ``promotions``) makes sentences of it;
+- ``rejections`` cuts Numba's messages to what helps, and ``advice`` says what to try; ``sources`` and ``positions``
+  find a line and the expression in it; ``printed`` keeps what threads print; ``dimensions`` looks at how a
+  script launches.
 
 ``install``, ``uninstall`` and ``trace`` put it in the place of a GPU for any script of one's own (``live``).
 """

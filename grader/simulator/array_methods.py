@@ -1,4 +1,7 @@
-"""Methods of arrays and numbers in kernels: ``reshape``, ``view``, ``transpose``, ``sum``. Runs in the runner."""
+"""Methods of arrays and numbers in kernels: ``reshape``, ``view``, ``transpose``, ``sum``. Runs in the runner.
+
+In: a call of a method in typed IR. Out: steps of a ``Body``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Attributes of modules, arrays, complex numbers and ``threadIdx``. Runs in the runner."""
+"""Attributes of modules, arrays, complex numbers and ``threadIdx``. Runs in the runner.
+
+In: ``value.attr`` in typed IR. Out: steps of a ``Body``, or what the attribute is while compiling.
+"""
 
 from __future__ import annotations
 

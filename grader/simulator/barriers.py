@@ -1,4 +1,7 @@
-"""Where lanes wait for each other: the barriers of a block, of the lanes of a warp, of the grid. Runs in the runner."""
+"""Where lanes wait for each other: the barriers of a block, of the lanes of a warp, of the grid. Runs in the runner.
+
+In: lanes that arrive. Out: lanes that go on, and what they voted; findings about who never comes.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Calls of Python's and NumPy's functions in a kernel: casts, ``range``, ``math``. Runs in the runner."""
+"""Calls of Python's and NumPy's functions in a kernel: casts, ``range``, ``math``. Runs in the runner.
+
+In: a call in typed IR. Out: steps of a ``Body``, or False for what is not known here.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""From Numba types to NumPy dtypes, and casts between values of two Numba types. Runs in the runner."""
+"""From Numba types to NumPy dtypes, and casts between values of two Numba types. Runs in the runner.
+
+In: Numba types, values as the machine holds them. Out: dtypes, values of another type.
+"""
 
 from __future__ import annotations
 

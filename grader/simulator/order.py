@@ -1,4 +1,4 @@
-"""The order in which pending basic blocks run: a weak topological order. Pure.
+"""The order in which pending basic blocks run: a weak topological order. Runs in the runner; pure.
 
 Lanes that took different ways meet again when the scheduler always runs the pending block that comes first in
 an order where a block follows its predecessors (loops apart) and every loop is contiguous, with its exits

@@ -1,4 +1,7 @@
-"""``for i in range(...)`` on lanes. Runs in the runner."""
+"""``for i in range(...)`` on lanes. Runs in the runner.
+
+In: start, stop and step, one for all lanes or one per lane. Out: ``RangeIterator``s, and their next values.
+"""
 
 from __future__ import annotations
 

@@ -18,7 +18,6 @@ from grader.simulator.numba_types import convert, dtype_of, is_scalar, plain
 from grader.simulator.registry import DEVICE_CALLS, Handler
 
 Operation = Callable[..., Any]
-_FLOAT64 = np.dtype(np.float64)
 
 
 def scalar_call(operation: Operation, *, each: int = 1) -> Handler:

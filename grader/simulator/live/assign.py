@@ -1,4 +1,7 @@
-"""``device_array[...] = value``, which Numba does with a kernel of its own. Runs in anybody's own process."""
+"""``device_array[...] = value``, which Numba does with a kernel of its own. Runs in anybody's own process.
+
+In: a device array, what stands in the brackets, a value. Out: the heap changed.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The line of a script that asked for something. Runs in anybody's own process."""
+"""The line of a script that asked for something. Runs in anybody's own process.
+
+In: Python's stack. Out: a ``Place``.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,8 @@ process.
 
 Numba bakes globals and closure variables into the compiled code. A script that changes one afterwards gets the old
 value, on a GPU as here, and nobody tells it.
+
+In: a Python function. Out: what it captured, to be asked later whether it has changed.
 """
 
 from __future__ import annotations
