@@ -31,7 +31,7 @@ NAN, INF = np.nan, np.inf
         (0.0, -0.0, True),
     ],
 )
-def test_floats(expected, found, right):
+def test_a_float_is_right_within_its_tolerance_and_nan_only_as_nan(expected, found, right):
     failure = compare("out", np.array([expected]), np.array([found], np.float32), np.array(1e-6), "f()")
     assert (failure is None) == right
 

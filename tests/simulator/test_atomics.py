@@ -113,7 +113,7 @@ def test_threads_take_turns(launch, name, dtype, returns):
 @pytest.mark.parametrize("name", ["max", "min", "nanmax", "nanmin"])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("returns", [True, False])
-def test_nan_and_infinities(launch, name, dtype, returns):
+def test_extrema_keep_numbers_nan_and_infinities_as_numba_does(launch, name, dtype, returns):
     operation, _ = OPERATIONS[name]
     numbers = [math.nan, math.inf, -math.inf, 1.0, -1.0, 0.0]
     start = np.repeat(np.array(numbers, dtype), 6)
@@ -127,7 +127,7 @@ def test_nan_and_infinities(launch, name, dtype, returns):
 
 
 @pytest.mark.parametrize("dtype", INTEGERS)
-def test_compare_and_swap(launch, dtype):
+def test_compare_and_swap_writes_where_the_old_value_is_the_wanted_one(launch, dtype):
     def kernel(cells, flat, old, wanted, new):
         i = cuda.grid(1)
         old[0, i] = cuda.atomic.cas(cells, (i % 2, i // 2), wanted[i], new[i])

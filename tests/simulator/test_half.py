@@ -83,7 +83,7 @@ def test_fma_of_halves_is_rounded_once(launch):
     np.testing.assert_array_equal(out, _rounded(exact))
 
 
-def test_functions_of_halves(launch):
+def test_functions_of_fp16_give_the_nearest_half(launch):
     def kernel(a, out):
         i = cuda.grid(1)
         out[0, i] = cuda.fp16.hsin(a[i])
@@ -171,7 +171,7 @@ def test_rounding_modes_saturation_and_unordered_comparisons(launch):
 
 
 @needs_numba_cuda
-def test_math_takes_halves(launch):
+def test_math_and_max_take_halves(launch):
     def kernel(a, out):
         i = cuda.grid(1)
         out[0, i] = math.sin(a[i])

@@ -158,7 +158,7 @@ def test_fractions_exponents_and_scaling(launch):
     np.testing.assert_array_equal(out[3], x)
 
 
-def test_round_to_digits(launch):
+def test_round_to_digits_is_pythons(launch):
     def kernel(x, digits, out):
         i = cuda.grid(1)
         out[i] = round(x[i], digits[i])
@@ -172,7 +172,7 @@ def test_round_to_digits(launch):
 
 
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
-def test_complex_arithmetic(launch, dtype):
+def test_complex_arithmetic_is_numpys(launch, dtype):
     def kernel(a, b, out, sizes):
         i = cuda.grid(1)
         out[0, i] = a[i] + b[i] * 2
@@ -193,7 +193,7 @@ def test_complex_arithmetic(launch, dtype):
     np.testing.assert_allclose(sizes, [np.abs(a), a == b], rtol=1e-6)
 
 
-def test_cmath(launch):
+def test_cmath_of_complex_numbers_is_pythons(launch):
     names = ("exp", "log", "sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh", "asin", "acos", "atan", "log10")
     lines = "".join(f"    out[{k}, i] = cmath.{name}(z[i])\n" for k, name in enumerate(names))
     code = f"def kernel(z, out, parts):\n    i = cuda.grid(1)\n{lines}"

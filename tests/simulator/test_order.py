@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from grader.simulator.order import weak_topological_order
 
 
-def test_bourdoncles_own_example():
+def test_bourdoncles_own_example_has_his_order():
     graph = {1: [2], 2: [3, 8], 3: [4], 4: [5, 7], 5: [6], 6: [5, 7], 7: [3, 8], 8: []}
     assert weak_topological_order(1, graph) == [1, 2, 3, 4, 5, 6, 7, 8]
 

@@ -309,7 +309,7 @@ def test_warp_shuffles_and_votes(launch):
     assert not out[4].any()
 
 
-def test_bit_tricks(launch):
+def test_bits_are_counted_found_and_reversed(launch):
     def kernel(x, out):
         i = cuda.grid(1)
         out[0, i] = cuda.popc(x[i])
@@ -437,7 +437,7 @@ def test_variable_arguments_of_device_functions(launch):
     np.testing.assert_allclose(out, 2 * x + 3 + 100 * (x + 2))
 
 
-def test_tuples_and_none(launch):
+def test_tuples_compare_and_none_is_an_argument(launch):
     @cuda.jit(device=True)
     def scaled(x, factor):
         if factor is None:

@@ -11,7 +11,7 @@ from numba.cuda import vector_types
 from grader.records import Severity
 
 
-def test_components_and_constructors(launch):
+def test_vectors_are_made_of_numbers_and_vectors(launch):
     def kernel(x, out):
         i = cuda.grid(1)
         pair = cuda.float2(x[i], 2)
