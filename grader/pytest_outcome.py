@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import inspect
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,10 +25,6 @@ from grader.reports.text import check_lines, clean, last_lines, one_line, wrappe
 
 # How pytest-timeout begins its message: then the grader hung, since a submission's own limits are far below.
 _BACKSTOP_MESSAGE = "Timeout ("
-# What differs between failures of one mistake: a call's sizes, and whole numbers that follow from them. A number
-# after "= " is a value that a kernel computed, and numbers with a fraction are, too.
-_CALL = re.compile(r"(\w+)\(\w+=[^()]*\)")
-_SIZE = re.compile(r"(?<![\w.+\-])(?<!= )\d+(?:,\d{3})*(?![\w.]*\w)")
 
 
 @dataclass(frozen=True)
@@ -121,17 +116,6 @@ def check_result(item: pytest.Function, outcome: Outcome, seconds: float) -> Che
         seconds=round(seconds, 3),
         printed="" if hidden else last_lines("".join(getattr(candidate, "printed", ()))),
     )
-
-
-def alike(folder: Path, check: CheckResult) -> tuple[object, ...]:
-    """What two failed checks of a folder have in common if one mistake explains both: all but sizes."""
-    failure = check.failure
-    if failure is None:
-        return (folder, check.name)
-    texts = (failure.what, failure.expected, failure.found, failure.advice)
-    seen = sorted({(finding.kind, finding.place.line, finding.array) for finding in check.findings})
-    sizeless = tuple(_SIZE.sub("#", _CALL.sub(r"\1", text)) for text in texts)
-    return (folder, failure.kind, *sizeless, _CALL.sub(r"\1", failure.where), tuple(seen))
 
 
 class Block(TerminalRepr):

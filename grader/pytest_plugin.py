@@ -97,7 +97,8 @@ def pytest_runtest_makereport(
     report = yield
     ended = call.when == "call" or (call.when == "setup" and call.excinfo is not None)
     if ended and isinstance(item, pytest.Function) and isinstance(item.parent, CheckModule):
-        from grader.pytest_outcome import alike, check_result, outcome_of, rewrite
+        from grader.pytest_outcome import check_result, outcome_of, rewrite
+        from grader.reports.alike import alike
         from grader.reports.json import CHECK
 
         error = call.excinfo.value if call.excinfo is not None else None

@@ -11,8 +11,8 @@ import tiny_course as tiny
 
 import grader.pytest_session
 from grader.judge import CheckFailed
-from grader.pytest_outcome import alike
 from grader.records import CheckResult, Failure, Finding, Place, Severity
+from grader.reports.alike import alike
 from grader.reports.text import PRINTED_LINES
 
 pytest_plugins = "pytester"

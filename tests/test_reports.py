@@ -115,6 +115,25 @@ def test_a_hidden_check_that_was_not_judged_gives_no_reason_away() -> None:
     assert "not judged: see your instructor" in report
 
 
+def test_a_failure_that_an_earlier_check_shows_is_named_and_not_repeated() -> None:
+    missing = Failure("no-kernels-file", "There is no kernels.py.", advice="Write kernels.py, then try again.")
+    plain = replace(PUBLIC, findings=(), failure=missing)
+    checks = [replace(plain, name=f"test_{name}[33]") for name in ("sum", "product", "speed")]
+    checks[2] = replace(checks[2], part="speed")
+    report = student_report(verdict(*checks))
+    assert report.count("Write kernels.py") == 1
+    assert report.count("as test_sum[33]: There is no kernels.py.") == 2
+    assert report.count("There is no kernels.py.") == 3
+
+
+def test_a_failure_that_says_something_else_is_shown_whole() -> None:
+    other = replace(PUBLIC.failure or Failure("", ""), advice="start at zero")
+    report = student_report(verdict(PUBLIC, replace(PUBLIC, name="test_product", failure=other)))
+    assert "add them all" in report
+    assert "start at zero" in report
+    assert "as test_sum" not in report
+
+
 def test_a_failed_case_stands_for_the_others_of_its_function() -> None:
     cases = [replace(PUBLIC, name=f"test_sum[{n}]") for n in (1, 33, 65)]
     report = student_report(verdict(replace(cases[0], passed=True, failure=None, findings=()), *cases[1:]))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console, RenderableType
@@ -15,6 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from grader.records import PARTS, CheckResult, PartScore, State, Verdict
+from grader.reports.alike import alike
 from grader.reports.text import check_lines, one_line, wrapped
 from grader.reports.view import for_student
 
@@ -28,11 +30,12 @@ def student_report(verdict: Verdict, *, width: int = 80, colour: bool = False) -
     """What a student reads: each part's checks, for each failure its cause, then the points."""
     verdict = for_student(verdict)
     parts: list[RenderableType] = []
+    shown: dict[tuple[object, ...], str] = {}
     for score in verdict.parts:
         checks = [check for check in verdict.checks if check.part == score.part]
         parts.append(Text(f"{score.part}: {_points(score)}", style="bold"))
         for cases in _by_function(checks):
-            parts += (Text(line, style=style) for line, style in _function(cases, width))
+            parts += (Text(line, style=style) for line, style in _function(cases, width, shown))
         if not checks:
             parts.append(Text("  no check here"))
         parts.append(Text(""))
@@ -112,8 +115,13 @@ def _by_function(checks: Sequence[CheckResult]) -> list[list[CheckResult]]:
     return list(groups.values())
 
 
-def _function(cases: Sequence[CheckResult], width: int) -> Iterable[tuple[str, str]]:
-    """Lines with their style: mark and name, the promise, the first case that tells something."""
+def _function(
+    cases: Sequence[CheckResult], width: int, shown: dict[tuple[object, ...], str]
+) -> Iterable[tuple[str, str]]:
+    """Lines with their style: mark and name, the promise, the first case that tells something.
+
+    ``shown`` has the failures of earlier functions, each with the check that shows it; a new one is added.
+    """
     first = cases[0]
     failed = [case for case in cases if case.passed is False]
     not_passed = failed or [case for case in cases if case.passed is None]
@@ -128,11 +136,19 @@ def _function(cases: Sequence[CheckResult], width: int) -> Iterable[tuple[str, s
         reason = f"{telling.state.value}: {one_line(telling.reason)}"
         yield from ((line, "") for line in wrapped(reason, width, " " * 6, " " * 6))
     elif not first.hidden:
-        yield from ((f"      {line}".rstrip(), "") for line in check_lines(telling, width - 6))
+        yield from ((f"      {line}".rstrip(), "") for line in _block(telling, width - 6, shown))
     others = [case.name.removeprefix(name) for case in not_passed[1:]]
     if others and not first.hidden:
         also = f"also {'failed' if failed else 'open'}: {', '.join(others)}"
         yield from ((line, "") for line in wrapped(also, width, " " * 6, " " * 6))
+
+
+def _block(check: CheckResult, width: int, shown: dict[tuple[object, ...], str]) -> list[str]:
+    """What a check tells; where an earlier one failed alike, a line that names it."""
+    like = shown.setdefault(alike(Path(), check), check.name)  # a verdict is about one folder
+    if check.failure is None or like == check.name:
+        return check_lines(check, width)
+    return wrapped(f"as {one_line(like)}: {one_line(check.failure.what)}", width, "", "  ")
 
 
 def _points(score: PartScore) -> str:
