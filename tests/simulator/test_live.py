@@ -783,3 +783,22 @@ def test_kernels_from_exec_and_other_modules_have_their_place(launches, tmp_path
     scope["made"][1, 1](cuda.to_device(np.zeros(4)))
     (finding,) = [f for f in launches[1].findings if f.severity is Severity.ERROR]
     assert finding.place.line == 3
+
+
+def test_elements_that_a_launch_left_out_are_told_until_another_writes_them():
+    @cuda.jit
+    def part(out, first, last):
+        i = cuda.grid(1)
+        if first <= i and i < last:
+            out[i] = i
+
+    out = cuda.device_array(100, np.float32)
+    with simulator.trace() as launches:
+        part[4, 32](out, 0, 97)
+        part[4, 32](out, 97, 100)
+    kinds = [[finding.kind for finding in launch.findings] for launch in launches]
+    assert kinds == [["unwritten-elements"], []]
+    told = launches[0].findings[0]
+    assert told.severity == "advice"
+    assert told.what.startswith("3 of 100 elements of out have not been written by now, out[97] is the first.")
+    assert out.copy_to_host().tolist() == list(range(100))

@@ -6,10 +6,13 @@ What a GPU would refuse reaches the script as Numba's exception.
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
+
+import numpy as np
 
 from grader.errors import NotSimulated
 from grader.gpu_models import GpuModel
@@ -117,6 +120,7 @@ class Session:
         # Warnings and advice on Numba's own kernels, as of cuda.reduce, are for nobody.
         findings = Findings()
         self._look_at_host(kernel, arguments, values, trace, findings)
+        self._look_at_outputs(values, result, trace, findings)
         seen = replace(
             trace,
             findings=tuple(
@@ -128,6 +132,40 @@ class Session:
             lines=result.lines,
         )
         return seen, result.raised
+
+    def _look_at_outputs(
+        self, values: list[Any], result: SimulatedLaunch, trace: LaunchTrace, findings: Findings
+    ) -> None:
+        """Advice on arrays that the launch wrote to, and that still hold elements that nobody has written.
+
+        Another launch may be meant to write those, so it is no more than advice.
+        """
+        for array in values:
+            if not isinstance(array, ArrayRef) or not result.accesses.get(("stores", array.root)):
+                continue
+            self.api.heap.look_for_garbage(array.root)
+            total = math.prod(array.shape)
+            if array.root not in self.api.heap.garbage or not total:
+                continue
+            whole = ArrayRef.contiguous(array.space, array.name, array.dtype, array.address, array.shape)
+            if whole.strides != array.strides:
+                continue
+            nbytes = total * array.dtype.itemsize
+            flags = self.api.heap.unwritten(1)[array.address : array.address + nbytes].reshape(total, -1)
+            missing = np.flatnonzero(flags.any(axis=1))
+            if not missing.size:
+                continue
+            first = ", ".join(str(int(i)) for i in np.unravel_index(missing[0], array.shape))
+            findings.add(
+                "unwritten-elements",
+                Severity.ADVICE,
+                trace.place,
+                f"{missing.size:,} of {total:,} elements of {array.name} have not been written by now, "
+                f"{array.name}[{first}] is the first.",
+                "Does the grid reach them, and does a guard let their threads through? If another launch writes them, "
+                "all is well.",
+                array=array.name,
+            )
 
     def _look_at_host(
         self, kernel: SimulatedKernel, arguments: Arguments, values: list[Any], trace: LaunchTrace, findings: Findings
