@@ -17,7 +17,7 @@ from grader.simulator.frontend import KernelError, types
 from grader.simulator.index_loops import begin_enumerated_elements, begin_indices, begin_views
 from grader.simulator.loops import begin_enumerate, begin_iterator, begin_zip, take_next
 from grader.simulator.numba_types import convert, dtype_of, is_scalar, is_static, plain
-from grader.simulator.operations import ARITHMETIC, COMPARISONS, INPLACE, MATH, UNARY
+from grader.simulator.operations import ARITHMETIC, COMPARISONS, INPLACE, MATH, MOST_OF_MIXED, UNARY
 from grader.simulator.operators import translate_operator
 from grader.simulator.ranges import make_iterator
 from grader.simulator.registry import DEVICE_CALLS, Handler, declared_as
@@ -188,6 +188,8 @@ def _math(body: Body, target: Any, expr: Any, key: Any, signature: Any) -> None:
         body.cast_register(body.register(arg.name), body.type_of(arg), wanted)
         for arg, wanted in zip(expr.args, signature.args, strict=False)
     )
+    if key in (max, min) and not (len(signature.args) == 2 and all(isinstance(t, types.Float) for t in signature.args)):
+        operation = MOST_OF_MIXED[key]
     if key in (max, min, pow):
         registers = tuple(
             body.cast_register(r, t, signature.return_type) for r, t in zip(registers, signature.args, strict=True)

@@ -149,9 +149,23 @@ def _gamma(x: float) -> float:
 
 def _log_gamma(x: float) -> float:
     """CUDA Math API, lgamma: Python has no value at the poles."""
-    return math.inf if x == -math.inf or (x <= 0 and x.is_integer()) else math.lgamma(x)
+    return math.inf if x == -math.inf or (x <= 0 and float(x).is_integer()) else math.lgamma(x)
 
 
+def chosen(before: Operation) -> Operation:
+    """The value that stays when each next one replaces it where ``before`` holds: NaN replaces nothing."""
+
+    def operation(*values: Any) -> Any:
+        kept = values[0]
+        for value in values[1:]:
+            kept = np.where(before(value, kept), value, kept)[()]
+        return kept
+
+    return operation
+
+
+# Numba calls libdevice's fmax and fmin for two floats; of anything else it compares one after the other.
+MOST_OF_MIXED: dict[Any, Operation] = {max: chosen(np.greater), min: chosen(np.less)}
 MATH: dict[Any, Operation] = {
     math.sqrt: np.sqrt,
     math.exp: np.exp,

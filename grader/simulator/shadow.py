@@ -135,6 +135,12 @@ class Mark:
             set(self.used),
         )
 
+    def take(self, other: Mark, granules: npt.NDArray[np.intp]) -> None:
+        """The marks of these granules as ``other`` has them."""
+        for name in ("thread", "epoch", "warp_epoch", "place", "kind", "time"):
+            getattr(self, name)[granules] = getattr(other, name)[granules]
+        self.used |= other.used
+
     def is_own(self, touch: Touch) -> npt.NDArray[np.bool_]:
         """Where the last access was a plain one of the same thread, with no barrier of the block since."""
         granules = touch.granules
@@ -178,6 +184,9 @@ class Shadow:
     writes: Mark
     reads: Mark | None = None  # made when the first read is marked
     regions: dict[int, Region] = field(default_factory=dict)
+    # Plain writes in whose mark's place an atomic operation of the same block stands now: other blocks may race with
+    # them still. Made when there is one.
+    set_up: Mark | None = None
 
     @classmethod
     def of(cls, nbytes: int, granule: int) -> Shadow:
@@ -194,6 +203,17 @@ class Shadow:
             region.unmarked *= times
         reads = None if self.reads is None else self.reads.finer(times)
         return Shadow(granule, self.writes.finer(times), reads, self.regions)
+
+    def keep_set_up(self, touch: Touch, numbering: Numbering) -> None:
+        """Keep the plain writes whose marks the atomic operations of ``touch``, by threads of the same block, take."""
+        granules, threads = touch.granules, self.writes.thread[touch.granules]
+        mine = numbering.block_of_mark(threads) == numbering.block(touch.threads)
+        plain = (threads != NOBODY) & (self.writes.kind[granules] != ATOMIC) & mine
+        if not plain.any():
+            return
+        if self.set_up is None:
+            self.set_up = Mark.nobody(self.writes.thread.size)
+        self.set_up.take(self.writes, granules[plain])
 
     def regions_of(self, root: int) -> list[Region]:
         """The part of the array that starts at ``root``; all parts for an array that differs by thread (-1)."""

@@ -147,6 +147,7 @@ class Watch:
                 shadow.mark_reads(regions, self._number, self._fences.order)
             return
         self._races.check(shadow.writes, touch, array, ("reads", "wrote"))
+        self._check_set_up(shadow, touch, array, "reads")
         shadow.mark_read(touch, self._number, self._fences.order)
 
     def read_again(self, array: ArrayRef, spot: Spot, shift: int, place: Place) -> bool:
@@ -202,6 +203,7 @@ class Watch:
         if shadow.reads is not None:
             self._races.check(shadow.reads, touch, array, ("writes", "read"), silent)
         self._races.check(shadow.writes, touch, array, ("writes", "wrote"), same)
+        self._check_set_up(shadow, touch, array, "writes", same)
         if silent is not None and silent.any():
             touch.kind = np.where(silent & self._is_first_here(shadow.writes, touch), SILENT, PLAIN).astype(np.uint8)
         shadow.writes.set(touch)
@@ -222,12 +224,20 @@ class Watch:
             if shadow.reads is not None:
                 self._races.check(shadow.reads, touch, array, ("changes", "read"))
             self._races.check(shadow.writes, touch, array, ("changes", "wrote"))
+            self._check_set_up(shadow, touch, array, "changes")
+            if array.space == "global":
+                shadow.keep_set_up(touch, self._number)
             # What a thread has just set up, and changes atomically now, is still something that others may race with.
             shadow.writes.set(touch, ~shadow.writes.is_own(touch))
             for region in regions:
                 region.written = True
         # What it sees orders what comes after it, not itself.
         self._fences.atomic(self._active_threads(), self._time)
+
+    def _check_set_up(self, shadow: Shadow, touch: Touch, array: ArrayRef, verb: str, same: Any = None) -> None:
+        """Races with plain writes that atomic operations of their own block have followed."""
+        if shadow.set_up is not None:
+            self._races.check(shadow.set_up, touch, array, (verb, "wrote"), same)
 
     # ------------------------------------------------------------------ shadows
 

@@ -267,3 +267,73 @@ def test_not_a_number_is_a_value_that_threads_may_agree_on(launch, dtype):
     for kernel in (within_a_block, between_blocks):
         found = launch(kernel, 3, 32, x, np.zeros(1, dtype)).findings
         assert {f.kind for f in found} == {"same-value-writes"}, kernel.__name__
+
+
+def one_block_sets_it_up(total, out):
+    b, t = cuda.blockIdx.x, cuda.threadIdx.x
+    if b == 1 and t == 0:
+        total[0] = 0
+    cuda.syncthreads()
+    if b == 1:
+        cuda.atomic.add(total, 0, 1)
+    if b == 0:
+        cuda.atomic.add(total, 0, 1)  # may come before the zero
+    cuda.syncthreads()
+    out[b] = 1
+
+
+def one_thread_sets_it_up(total, out):
+    b, t = cuda.blockIdx.x, cuda.threadIdx.x
+    if b == 1 and t == 0:
+        total[0] = 0
+    cuda.syncthreads()
+    if b == 1 and t == 0:
+        cuda.atomic.add(total, 0, 1)
+    if b == 0:
+        cuda.atomic.add(total, 0, 1)
+    cuda.syncthreads()
+    out[b] = 1
+
+
+def set_up_and_overwritten(total, out):
+    b, t = cuda.blockIdx.x, cuda.threadIdx.x
+    if b == 1 and t == 0:
+        total[0] = 0
+    cuda.syncthreads()
+    if b == 1:
+        cuda.atomic.add(total, 0, 1)
+    if b == 0 and t == 0:
+        total[0] = 5
+    cuda.syncthreads()
+    out[b] = 1
+
+
+def set_up_for_the_grid(total, out):
+    grid = cuda.cg.this_grid()
+    b, t = cuda.blockIdx.x, cuda.threadIdx.x
+    if b == 1 and t == 0:
+        total[0] = 0
+    cuda.syncthreads()
+    if b == 1:
+        cuda.atomic.add(total, 0, 1)
+    grid.sync()
+    if b == 0:
+        cuda.atomic.add(total, 0, 1)
+    out[b] = 1
+
+
+@pytest.mark.parametrize(
+    ("kernel", "races"),
+    [
+        (one_block_sets_it_up, True),
+        (one_thread_sets_it_up, True),
+        (set_up_and_overwritten, True),
+        (set_up_for_the_grid, False),
+    ],
+)
+def test_a_barrier_and_atomics_of_its_own_block_do_not_order_a_write_for_other_blocks(launch, kernel, races):
+    errors = [
+        f for f in launch(kernel, 2, 32, np.zeros(1, np.int32), np.zeros(2)).findings if f.severity.value == "error"
+    ]
+    assert ("race" in {f.kind for f in errors if f.array == "total"}) == races
+    assert bool(errors) == races

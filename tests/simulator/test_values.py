@@ -107,12 +107,31 @@ def test_float32_stays_float32_and_literals_widen_it(launch):
     np.testing.assert_array_equal(out[2], np.abs(x) ** np.float32(2))
 
 
+def test_max_and_min_of_more_than_two_floats_keep_what_comes_first_beside_nan(launch):
+    def kernel(x, n, out):
+        i = cuda.grid(1)
+        out[0, i] = max(x[i], n[i])
+        out[1, i] = max(n[i], x[i])
+        out[2, i] = min(x[i], 1)
+        out[3, i] = max(x[i], 1.0, x[0])
+        out[4, i] = min(1.0, x[i], x[0])
+
+    x = np.array([2.5, math.nan, -math.inf], np.float32)
+    out = np.zeros((5, 3))
+    launch(kernel, 1, 3, x, np.array([2, 2, 2]), out)
+    nan = math.nan
+    # Numba compares and selects, where it calls fmax and fmin for two floats.
+    np.testing.assert_array_equal(
+        out, [[2.5, nan, 2], [2.5, 2, 2], [1, nan, -math.inf], [2.5, nan, 2.5], [1, 1, -math.inf]]
+    )
+
+
 @pytest.mark.skipif(has_builtin_target(), reason="Numba's built-in CUDA target cannot compile max of two floats")
 def test_max_and_min_prefer_numbers_to_nan(launch):
     def kernel(x, out):
         i = cuda.grid(1)
         out[0, i] = max(x[i], float32(0.25))
-        out[1, i] = min(x[i], float32(0.25), float32(-2.0))
+        out[1, i] = min(x[i], float32(-2.0))
 
     x = np.array([1.0, -3.0, math.nan, 0.25], np.float32)
     out = np.zeros((2, 4), np.float32)
