@@ -100,7 +100,8 @@ class LaunchTrace:
     """One launch of a script on the simulator: where it was asked for, its geometry, what was seen and counted.
 
     ``place`` is the line of the script that launches; ``problem`` says why the launch did not take place or did not
-    end, else "". ``counters`` are sums over all threads, ``lines`` the same by line of the kernel.
+    end, else "". A kernel that Numba rejected where nothing was launched has a grid and a block of zeros.
+    ``counters`` are sums over all threads, ``lines`` the same by line of the kernel.
     """
 
     kernel: str

@@ -106,6 +106,57 @@ def test_a_missing_barrier_is_told_with_line_and_remedy_in_80_columns(tmp_path: 
     assert done.stderr == ""
 
 
+def test_a_kernel_that_numba_rejects_is_told_with_its_line_and_remedy(tmp_path: Path) -> None:
+    done = simulate(tmp_path, RIGHT.replace("cuda.grid(1)", "cuda.gird(1)"))
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == "AttributeError: module 'numba.cuda' has no attribute 'gird'"
+    assert "1 launch of 1 kernel; none ended well, 1 error." in " ".join(done.stdout.split())
+    assert "double: launched at script.py:11\n    double[1, 32](values)\n  1 block of 32 threads" in done.stdout
+    assert "Numba cannot compile double." in done.stdout
+    assert "error: module 'numba.cuda' has no attribute 'gird'" in done.stdout
+    assert "where    script.py:6  i = cuda.gird(1)" in done.stdout
+    assert "try      Did you mean cuda.grid?" in done.stdout
+
+
+def test_a_script_that_fails_on_a_rejected_kernel_keeps_its_exit_code(tmp_path: Path) -> None:
+    script = RIGHT.replace("cuda.grid(1)", "cuda.gird(1)").replace(
+        "double[1, 32](values)",
+        "try:\n    double[1, 32](values)\nexcept AttributeError:\n    raise SystemExit(7)",
+    )
+    done = simulate(tmp_path, script)
+    assert done.returncode == 7
+    assert "try      Did you mean cuda.grid?" in done.stdout
+
+
+def test_a_shape_that_is_no_constant_is_told_with_the_name_of_the_script(tmp_path: Path) -> None:
+    script = MISSING_BARRIER.replace("array(128, float32)", "array((sums.size, sums.size + 1), float32)")
+    told = " ".join(simulate(tmp_path, script).stdout.split())
+    assert "error: Numba has no shared.array(" in told
+    assert "its shape must be a constant, its dtype a type." in told
+    assert "where script.py:7 tile = cuda.shared.array((sums.size, sums.size + 1), float32)" in told
+    assert "of numbers that stand in script.py, then a dtype" in told
+    assert "kernels.py" not in told
+
+
+def test_a_kernel_that_numba_rejects_where_it_is_declared_is_told_and_counts_as_no_launch(tmp_path: Path) -> None:
+    script = RIGHT.replace("@cuda.jit", '@cuda.jit("void(int32[:])")').replace("cuda.grid(1)", "cuda.gird(1)")
+    done = simulate(tmp_path, script)
+    assert done.returncode == 1
+    assert "script.py on a simulated Tesla T4: no kernel was launched; 1 error." in done.stdout
+    assert "double: compiled at script.py:4" in done.stdout
+    assert "0 blocks" not in done.stdout
+    assert "where    script.py:6  i = cuda.gird(1)" in done.stdout
+
+
+def test_a_mistake_in_a_function_that_a_kernel_calls_is_told_at_its_line(tmp_path: Path) -> None:
+    helper = "@cuda.jit(device=True)\ndef index():\n    return cuda.gird(1)\n\n@cuda.jit\ndef double"
+    script = RIGHT.replace("@cuda.jit\ndef double", helper).replace("i = cuda.grid(1)", "i = index()")
+    done = simulate(tmp_path, script)
+    assert "double: launched at script.py:15" in done.stdout
+    assert "where    script.py:6  return cuda.gird(1)" in done.stdout
+    assert done.stdout.count("error: module") == 1
+
+
 def test_strided_access_is_told_with_its_sectors(tmp_path: Path) -> None:
     done = simulate(tmp_path, STRIDED)
     assert done.returncode == 0

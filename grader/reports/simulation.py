@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from grader.gpu_models import SECTOR_BYTES, GpuModel, occupancy
-from grader.records import LaunchGroup, LaunchTrace, Place, Severity
+from grader.records import LaunchGroup, LaunchTrace, Severity
 from grader.reports.text import finding_lines, one_line, wrapped
 
 Line = tuple[str, str]  # text, style
@@ -104,9 +104,10 @@ def _alike(groups: Sequence[LaunchGroup]) -> list[LaunchGroup]:
 
 def summary(groups: Sequence[LaunchGroup], script: str, gpu: GpuModel) -> str:
     """One sentence: how many launches, how many findings of each kind."""
-    launches = sum(group.times for group in groups)
-    kernels = len({(group.launch.kernel) for group in groups})
-    if not launches:
+    launched = [group for group in groups if _is_launch(group.launch)]
+    launches = sum(group.times for group in launched)
+    kernels = len({(group.launch.kernel) for group in launched})
+    if not groups:
         return f"{one_line(script)} on a simulated {gpu.name}: no kernel was launched."
     findings = [finding for group in groups for finding in group.launch.findings]
     told = [
@@ -118,22 +119,23 @@ def summary(groups: Sequence[LaunchGroup], script: str, gpu: GpuModel) -> str:
         )
         if any(finding.severity is severity for finding in findings)
     ]
-    failed = sum(group.times for group in groups if group.launch.problem)
+    failed = sum(group.times for group in launched if group.launch.problem)
     if failed:
         told.insert(0, f"{failed} did not end well" if failed < launches else "none ended well")
     what = f"{_count(launches, 'launch', 'launches')} of {_count(kernels, 'kernel', 'kernels')}"
+    if not launches:
+        what = "no kernel was launched"
     return f"{one_line(script)} on a simulated {gpu.name}: {what}; {', '.join(told) or 'nothing to remark'}."
 
 
 def _launch(group: LaunchGroup, gpu: GpuModel, width: int, seen: set[str]) -> Iterator[Line]:
     launch = group.launch
     times = "" if group.times == 1 else f", {group.times:,} times"
-    yield from (
-        (text, "bold") for text in wrapped(f"{launch.kernel}: {_where(launch.place)}{times}", width, "", INDENT)
-    )
+    yield from ((text, "bold") for text in wrapped(f"{launch.kernel}: {_where(launch)}{times}", width, "", INDENT))
     if launch.place.text:
         yield from _indented(launch.place.text, width, 4)
-    yield from _indented(_geometry(launch), width, 2)
+    if _is_launch(launch):
+        yield from _indented(_geometry(launch), width, 2)
     if launch.problem:
         yield "", ""
         yield from ((text, "red") for text in wrapped(launch.problem, width, INDENT, INDENT))
@@ -153,8 +155,14 @@ def _launch(group: LaunchGroup, gpu: GpuModel, width: int, seen: set[str]) -> It
         yield from _counters(launch, gpu, width)
 
 
-def _where(place: Place) -> str:
-    return f"launched at {place.short_file}:{place.line}" if place.line else "launched"
+def _is_launch(launch: LaunchTrace) -> bool:
+    """And not a kernel that was to be compiled for a later one."""
+    return any((*launch.grid, *launch.block))
+
+
+def _where(launch: LaunchTrace) -> str:
+    what, place = "launched" if _is_launch(launch) else "compiled", launch.place
+    return f"{what} at {place.short_file}:{place.line}" if place.line else what
 
 
 def _geometry(launch: LaunchTrace) -> str:

@@ -1,6 +1,7 @@
-"""What to try when Numba rejects a kernel: from its message, and from the text around the line. Runs in the runner.
+"""What to try when Numba rejects a kernel: from its message, and from the text around the line. Runs in the
+runner, or in anybody's own process.
 
-In: the message as ``rejections.explain`` cut it, its line, the text of kernels.py. Out: one or two sentences. They
+In: the message as ``rejections.explain`` cut it, its line, the text of the file. Out: one or two sentences. They
 say what the mistake most likely is; a message that none of the rules knows gets ``DEFAULT``.
 """
 
@@ -16,6 +17,7 @@ import numpy as np
 from numba import cuda
 
 from grader.kernels_text import KernelsText
+from grader.records import Place
 from grader.spelling import nearest
 
 DEFAULT = "Kernels are a subset of Python: numbers, tuples, arrays, math and numba.cuda."
@@ -28,7 +30,7 @@ _MAX_UNPACKED = 3  # dimensions of a grid
 
 
 def advice_for(message: str, line: int, text: KernelsText) -> str:
-    """What to try. ``line`` is where Numba says that the mistake is (0: unknown)."""
+    """What to try. ``line`` is where in ``text`` Numba says that the mistake is (0: unknown)."""
     function = _Around(text, line)
     for pattern, rule in _RULES:
         found = re.search(pattern, message)
@@ -43,6 +45,7 @@ class _Around:
 
     def __init__(self, text: KernelsText, line: int) -> None:
         self.line = line
+        self.file = Place(line, file=text.filename).short_file
         self._tree = text.tree()
         around = [
             node
@@ -59,7 +62,7 @@ class _Around:
         }
 
     def names(self) -> Iterator[str]:
-        """The names that kernels.py gives to anything."""
+        """The names that the file gives to anything."""
         for node in ast.walk(self._tree):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
                 yield node.id
@@ -147,9 +150,9 @@ def _misspelt_in_module(found: re.Match[str], _: _Around) -> str:
 def _undefined(found: re.Match[str], around: _Around) -> str:
     name = found[1]
     if name in _USUAL:
-        return f"Write `{_USUAL[name]}` at the top of kernels.py."
+        return f"Write `{_USUAL[name]}` at the top of {around.file}."
     if name in _DTYPES:
-        return f"Write `from numba import {name}` at the top of kernels.py."
+        return f"Write `from numba import {name}` at the top of {around.file}."
     if hasattr(cuda, name) and not name.startswith("_"):
         return f"Write cuda.{name}."
     near = nearest(name, (known for known in around.names() if known != name))
@@ -198,10 +201,11 @@ def _atomic_arguments(_: re.Match[str], around: _Around) -> str:
     return f"{name} wants the array, the index and the value, as in {name}(out, 0, x[i])." if name else ""
 
 
-_SHARED = (
-    "Write, say, tile = cuda.shared.array((16, 16), float32): a shape in one tuple, of numbers that stand in "
-    "kernels.py, then a dtype from numba."
-)
+def _shared_arguments(_: re.Match[str], around: _Around) -> str:
+    return (
+        "Write, say, tile = cuda.shared.array((16, 16), float32): a shape in one tuple, of numbers that stand in "
+        f"{around.file}, then a dtype from numba."
+    )
 
 
 def _said(sentence: str) -> _Rule:
@@ -218,7 +222,7 @@ _RULES: tuple[tuple[str, _Rule], ...] = (
     (r"failed to unpack (?:u?int|float)\d+", _unpacked_number),
     (r"(\d+) names? for the (\d+) values", _unpacked_other),
     (r"values to unpack \(expected 3", _atomic_arguments),
-    (r"no (?:shared|local)\.array\(", _said(_SHARED)),
+    (r"no (?:shared|local)\.array\(", _shared_arguments),
     (r"cannot index array\(\w+, (\d)d, \w+\) with \d+ ind", _too_many_indices),
     (r"no (?:\w+)\(.*Function\(<intrinsic (grid|gridsize)>\)", _said(r"Call it: cuda.\1(1) is the number.")),
     (r"grid\w*\(\) missing 1 required positional", _said("Say how many dimensions: cuda.grid(1), or cuda.grid(2).")),

@@ -580,6 +580,33 @@ def test_a_launch_that_does_not_end_is_the_drivers_time_out():
     assert "did not end" in launches[0].problem
 
 
+def test_each_launch_of_a_rejected_kernel_is_traced_and_raises_numbas_own_error(launches):
+    @cuda.jit
+    def kernel(values):
+        values[missing] = 1  # noqa: F821
+
+    values = cuda.to_device(np.zeros(8))
+    for _ in range(2):
+        with pytest.raises(Exception, match="'missing' is not defined"):
+            kernel[(2, 3), 4](values)
+    assert [(launch.kernel, launch.grid, launch.block) for launch in launches] == [("kernel", (2, 3, 1), (4, 1, 1))] * 2
+    assert [launch.place.text for launch in launches] == ["kernel[(2, 3), 4](values)"] * 2
+    (finding,) = launches[1].findings
+    assert (finding.kind, finding.severity) == ("kernel-rejected", Severity.ERROR)
+    assert finding.place.text.startswith("values[missing] = 1")
+
+
+def test_code_that_is_linked_is_traced_as_not_known(launches):
+    @cuda.jit(link=["somewhere.cu"])
+    def kernel(values):
+        values[0] = 1
+
+    with pytest.raises(NotSimulated, match="linked"):
+        kernel[1, 32](cuda.to_device(np.zeros(8)))
+    assert [(launch.block, launch.findings) for launch in launches] == [((32, 1, 1), ())]
+    assert "linked" in launches[0].problem
+
+
 def test_a_changed_global_is_a_warning_and_the_old_value_stays(launches, monkeypatch):
     @cuda.jit
     def scale(values):

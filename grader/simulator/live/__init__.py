@@ -10,6 +10,7 @@ imported, aliased or captured goes on working, with Numba's own types, rules and
 - ``heap`` is the device's memory; ``driver`` answers the calls that Numba makes to NVIDIA's driver;
 - ``kernel`` stands for a compiled kernel; ``arguments`` turns what it is called with into arrays of the heap;
 - ``session`` launches on the simulator and tells who traces; ``captured`` notices globals that have changed;
+- ``rejected`` says what is wrong with a kernel that Numba rejects;
 - ``callers`` finds the line of the script that asked;
 - ``__main__`` runs a script, for the command ``grader simulate``.
 """

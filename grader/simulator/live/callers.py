@@ -1,6 +1,6 @@
-"""The line of a script that asked for something. Runs in anybody's own process.
+"""The line of a script that asked for something, and the launch that it asked for. Runs in anybody's own process.
 
-In: Python's stack. Out: a ``Place``.
+In: Python's stack. Out: a ``Place``, Numba's configuration.
 """
 
 from __future__ import annotations
@@ -8,6 +8,9 @@ from __future__ import annotations
 import functools
 import sys
 from pathlib import Path
+from typing import Any
+
+import numba.cuda.dispatcher as numba_dispatcher
 
 from grader.records import Place
 from grader.simulator.rejections import is_numbas
@@ -33,3 +36,16 @@ def calling_place(sources: AnyFile) -> Place:
             break
         frame = frame.f_back
     return Place(0, "", "", "")
+
+
+def calling_configuration() -> Any:
+    """Numba's configuration of the launch for which a kernel is being compiled; None where it is for no launch."""
+    frame = sys._getframe(1)
+    while is_internal(frame.f_code.co_filename):
+        asked = frame.f_locals.get("self")
+        if isinstance(asked, numba_dispatcher._LaunchConfiguration):
+            return asked
+        if frame.f_back is None:
+            break
+        frame = frame.f_back
+    return None

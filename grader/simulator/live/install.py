@@ -119,6 +119,7 @@ class Installed:
                             dispatcher.py_func, tuple(args), device=True, return_type=return_type, again=True
                         )
                 except KernelError as error:
+                    session.not_compiled(dispatcher.py_func, error)
                     raise numbas_own(error) from None
                 signature = numba_compiler.typing.signature(typed.return_type, *args)
                 dispatcher.overloads[args] = TypedOnly(signature, dispatcher.py_func)

@@ -61,7 +61,9 @@ class SimulatedKernel:
         if device:
             raise RuntimeError("Cannot compile a device function as a kernel")
         if link:
-            raise NotSimulated(f"the simulator does not know code that is linked ({py_func.__qualname__}: link=)")
+            unknown = NotSimulated(f"the simulator does not know code that is linked ({py_func.__qualname__}: link=)")
+            session.not_compiled(py_func, unknown)
+            raise unknown
         if isinstance(launch_bounds, tuple) and len(launch_bounds) > MAX_LAUNCH_BOUNDS:
             raise ValueError(f"Got {len(launch_bounds)} launch bounds: there are at most {MAX_LAUNCH_BOUNDS}")
         self._session = session
@@ -75,7 +77,11 @@ class SimulatedKernel:
         try:
             self.typed = session.simulator.frontend.type(py_func, self.argtypes, again=True)
         except KernelError as error:
+            session.not_compiled(py_func, error)
             raise numbas_own(error) from None
+        except NotSimulated as error:
+            session.not_compiled(py_func, error)
+            raise
         self._type_annotation = SimpleNamespace(typemap=self.typed.typemap)
         self.launch_config_sensitive = _depends_on_launch()
         self.captured = captured_by(py_func)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -24,14 +24,18 @@ from grader.simulator.frontend import KernelError
 from grader.simulator.launch import SimulatedLaunch, Simulator, deadline_in
 from grader.simulator.live.arguments import Arguments
 from grader.simulator.live.binding import launch_error
-from grader.simulator.live.callers import calling_place, is_internal
+from grader.simulator.live.callers import calling_configuration, calling_place, is_internal
 from grader.simulator.live.driver import DriverApi
 from grader.simulator.live.heap import Heap
 from grader.simulator.live.kernel import SimulatedKernel, numbas_own
+from grader.simulator.live.rejected import rejection
 from grader.simulator.memory import ArrayRef
 from grader.simulator.printing import Raised
 from grader.simulator.scheduler import StepLimit
 from grader.simulator.sources import AnyFile
+
+# The geometry of what was compiled for no launch.
+NONE: Triple = (0, 0, 0)
 
 
 class Session:
@@ -59,23 +63,21 @@ class Session:
                 trace, raised = self._run(kernel, args, trace)
             except LaunchRefused as error:
                 advice = f" {error.advice}" if error.advice else ""
-                self._note(kernel, replace(trace, problem=f"A GPU refuses this launch: {error}.{advice}"))
+                self._note(kernel.py_func, replace(trace, problem=f"A GPU refuses this launch: {error}.{advice}"))
                 raise launch_error("INVALID_VALUE", f"{error}.{advice}") from None
             except StepLimit as error:
                 what = (
                     f"{kernel.py_func.__name__} did not end within {self._launch_seconds:g} s; it was at {error.place}"
                 )
-                self._note(kernel, replace(trace, problem=f"{what}."))
+                self._note(kernel.py_func, replace(trace, problem=f"{what}."))
                 raise launch_error("LAUNCH_TIMEOUT", what) from None
             except KernelError as error:
-                file = error.file or kernel.py_func.__code__.co_filename
-                where = self.sources.place_in(file, error.line)
-                self._note(kernel, replace(trace, problem=f"Numba cannot compile the kernel: {error}\n{where}"))
+                self._note(kernel.py_func, self._rejected(kernel.py_func, error, trace))
                 raise numbas_own(error) from None
             except (NotSimulated, TypeError) as error:
-                self._note(kernel, replace(trace, problem=str(error)))
+                self._note(kernel.py_func, replace(trace, problem=str(error)))
                 raise
-            self._note(kernel, trace)
+            self._note(kernel.py_func, trace)
         if raised is not None:
             raise raised.error()
 
@@ -197,9 +199,25 @@ class Session:
         if missed:
             findings.add("dimensions", Severity.WARNING, trace.place, missed[0], missed[1])
 
-    def _note(self, kernel: SimulatedKernel, trace: LaunchTrace) -> None:
+    def not_compiled(self, function: Callable[..., Any], error: KernelError | NotSimulated) -> None:
+        """Tell who traces that a kernel, or a function for kernels, was not compiled: for a launch, or for none."""
+        asked = calling_configuration()
+        grid, block = (_triple(asked.griddim), _triple(asked.blockdim)) if asked is not None else (NONE, NONE)
+        trace = LaunchTrace(function.__name__, calling_place(self.sources), grid, block)
+        if isinstance(error, KernelError):
+            trace = self._rejected(function, error, trace)
+        else:
+            trace = replace(trace, problem=str(error))
+        with self._lock:
+            self._note(function, trace)
+
+    def _rejected(self, function: Callable[..., Any], error: KernelError, trace: LaunchTrace) -> LaunchTrace:
+        finding = rejection(function, error, self.sources)
+        return replace(trace, problem=f"Numba cannot compile {function.__name__}.", findings=(finding,))
+
+    def _note(self, function: Callable[..., Any], trace: LaunchTrace) -> None:
         """Tell who traces; not of launches that Numba makes on its own, as for ``array.T``."""
-        file = kernel.py_func.__code__.co_filename
+        file = function.__code__.co_filename
         if not is_internal(file) or file.endswith("reduction.py"):
             for traced in self.traces:
                 traced.append(trace)
