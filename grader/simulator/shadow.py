@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -181,7 +182,7 @@ class Shadow:
     """The marks of one stretch of memory. Reads are only marked once somebody writes: most are never asked for."""
 
     granule: int
-    writes: Mark
+    count: int  # of granules
     reads: Mark | None = None  # made when the first read is marked
     regions: dict[int, Region] = field(default_factory=dict)
     # Plain writes in whose mark's place an atomic operation of the same block stands now: other blocks may race with
@@ -191,8 +192,12 @@ class Shadow:
     @classmethod
     def of(cls, nbytes: int, granule: int) -> Shadow:
         """A shadow of untouched memory."""
-        count = -(-nbytes // granule)
-        return cls(granule, Mark.nobody(count))
+        return cls(granule, -(-nbytes // granule))
+
+    @cached_property
+    def writes(self) -> Mark:
+        """The marks of writes; most arrays are only read, and have none."""
+        return Mark.nobody(self.count)
 
     def finer(self, granule: int) -> Shadow:
         """The same shadow with smaller granules."""
@@ -202,7 +207,11 @@ class Shadow:
             region.unmarked_reads = [touch.finer(times) for touch in touches]
             region.unmarked *= times
         reads = None if self.reads is None else self.reads.finer(times)
-        return Shadow(granule, self.writes.finer(times), reads, self.regions)
+        set_up = None if self.set_up is None else self.set_up.finer(times)
+        shadow = Shadow(granule, self.count * times, reads, self.regions, set_up)
+        if "writes" in vars(self):
+            shadow.writes = self.writes.finer(times)
+        return shadow
 
     def keep_set_up(self, touch: Touch, numbering: Numbering) -> None:
         """Keep the plain writes whose marks the atomic operations of ``touch``, by threads of the same block, take."""
@@ -212,7 +221,7 @@ class Shadow:
         if not plain.any():
             return
         if self.set_up is None:
-            self.set_up = Mark.nobody(self.writes.thread.size)
+            self.set_up = Mark.nobody(self.count)
         self.set_up.take(self.writes, granules[plain])
 
     def regions_of(self, root: int) -> list[Region]:
@@ -235,7 +244,7 @@ class Shadow:
         ``published`` says of marks, threads and times of marks which are ordered through fences and atomics.
         """
         if self.reads is None:
-            self.reads = Mark.nobody(self.writes.thread.size)
+            self.reads = Mark.nobody(self.count)
         reads, marks, granules = self.reads, self.reads.thread, touch.granules
         before = marks[granules]
         behind = published(before, touch.threads, reads.time[granules])

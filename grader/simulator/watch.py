@@ -257,7 +257,7 @@ class Watch:
         if shadow is not None and (array.dtype.itemsize % shadow.granule or unit % shadow.granule):
             # Elements smaller than what the shadow tells apart, or at addresses between.
             finer = shadow.finer(math.gcd(array.dtype.itemsize, unit, shadow.granule))
-            more = finer.writes.thread.size - shadow.writes.thread.size
+            more = finer.count - shadow.count
             self._shadows[key] = shadow = finer if self._affordable(more) else None
         return shadow
 
@@ -303,7 +303,10 @@ class Watch:
     def _is_first_here(self, writes: Mark, touch: Touch) -> npt.NDArray[np.bool_]:
         """Where no mark of a write that changed something would be lost, unless a barrier has ordered it."""
         granules, before = touch.granules, writes.thread[touch.granules]
+        nobody = np.asarray(before == NOBODY)
+        if nobody.all():
+            return nobody
         ordered = (writes.epoch[granules] != touch.epoch) & (
             self._number.block_of_mark(before) == self._number.block(touch.threads)
         )
-        return np.asarray((before == NOBODY) | (writes.kind[granules] == SILENT) | ordered)
+        return np.asarray(nobody | (writes.kind[granules] == SILENT) | ordered)
