@@ -118,6 +118,30 @@ def test_a_kernel_that_numba_rejects_is_told_with_its_line_and_remedy(tmp_path: 
     assert "try      Did you mean cuda.grid?" in done.stdout
 
 
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("cuda.grid(1)", "cuda.gird(1)"),  # Numba rejects it
+        ("[1, 32]", "[1, 2048]"),  # a GPU refuses it
+        ("@cuda.jit", "@cuda.jit(link=['somewhere.cu'])"),  # the simulator does not know it
+    ],
+)
+def test_the_traceback_of_a_launch_that_the_page_explains_ends_in_the_script(
+    tmp_path: Path, right: str, wrong: str
+) -> None:
+    done = simulate(tmp_path, RIGHT.replace(right, wrong))
+    frames = [line.strip() for line in done.stderr.splitlines() if line.startswith("  File")]
+    assert frames == ['File "script.py", line 11, in <module>']
+
+
+@pytest.mark.parametrize("launch", ["", "try: double[1, 2048](values)\nexcept Exception: pass\n"])
+def test_the_traceback_of_any_other_mistake_is_whole(tmp_path: Path, launch: str) -> None:
+    done = simulate(tmp_path, RIGHT + launch + "cuda.to_device(np.zeros(8), to=np.zeros(8))\n")
+    frames = [line.strip() for line in done.stderr.splitlines() if line.startswith("  File")]
+    assert frames[0] == f'File "script.py", line {13 + launch.count(chr(10))}, in <module>'
+    assert len(frames) > 1
+
+
 def test_a_script_that_fails_on_a_rejected_kernel_keeps_its_exit_code(tmp_path: Path) -> None:
     script = RIGHT.replace("cuda.grid(1)", "cuda.gird(1)").replace(
         "double[1, 32](values)",

@@ -15,9 +15,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType, TracebackType
 
-from grader.records import LaunchTrace
+from grader.records import LaunchTrace, Place
 from grader.simulator import install, trace
+from grader.simulator.live.callers import is_internal
 from grader.simulator.live.groups import as_json, launch_groups
+
+_SIMULATOR = str(Path(__file__).parents[1])
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -32,7 +35,7 @@ def main(arguments: Sequence[str]) -> int:
     own_process = os.getpid()
     install(given.gpu, launch_seconds=given.launch_seconds)
     with trace() as launches:
-        code = _run(given.script, given.args)
+        code = _run(given.script, given.args, launches)
     if os.getpid() == own_process:  # and not one that the script has forked
         _write(given.report, launches)
     return code
@@ -42,8 +45,8 @@ def _write(report: Path, launches: Sequence[LaunchTrace]) -> None:
     report.write_text(as_json(launch_groups(launches)), encoding="utf-8")
 
 
-def _run(script: str, args: Sequence[str]) -> int:
-    """Execute a file as ``python SCRIPT ARGS…`` does."""
+def _run(script: str, args: Sequence[str], launches: Sequence[LaunchTrace]) -> int:
+    """Execute a file as ``python SCRIPT ARGS…`` does; ``launches`` are those that it has made."""
     main_module = ModuleType("__main__")
     main_module.__dict__.update(__file__=script, __builtins__=__builtins__, __cached__=None)
     sys.modules["__main__"] = main_module
@@ -56,7 +59,10 @@ def _run(script: str, args: Sequence[str]) -> int:
     except SystemExit as error:
         return _exit_code(error)
     except BaseException as error:  # the script's, as Python would show it
-        traceback.print_exception(type(error), error, _from_script(error.__traceback__, script))
+        shown = _from_script(error.__traceback__, script)
+        if launches and launches[-1].problem:  # of which the page says more than our own frames do
+            _end_at(launches[-1].place, shown)
+        traceback.print_exception(type(error), error, shown)
         return 130 if isinstance(error, KeyboardInterrupt) else 1
     return 0
 
@@ -76,6 +82,18 @@ def _from_script(trace: TracebackType | None, script: str) -> TracebackType | No
     while trace is not None and trace.tb_frame.f_code.co_filename != script:
         trace = trace.tb_next
     return trace
+
+
+def _end_at(place: Place, trace: TracebackType | None) -> None:
+    """Cut what the simulator and Numba have at the end of a traceback, where ``place`` is what called them."""
+    last = None
+    while trace is not None:
+        filename = trace.tb_frame.f_code.co_filename
+        if not filename.startswith(_SIMULATOR) and not is_internal(filename):
+            last = trace
+        trace = trace.tb_next
+    if last is not None and (last.tb_frame.f_code.co_filename, last.tb_lineno) == (place.file, place.line):
+        last.tb_next = None
 
 
 if __name__ == "__main__":
