@@ -245,26 +245,39 @@ class Shadow:
         """
         if self.reads is None:
             self.reads = Mark.nobody(self.count)
-        reads, marks, granules = self.reads, self.reads.thread, touch.granules
-        before = marks[granules]
-        behind = published(before, touch.threads, reads.time[granules])
-        before = np.where(behind, NOBODY, before)
-        ordered = reads.epoch[granules] != touch.epoch
-        warp_ordered = ordered | (reads.warp_epoch[granules] != touch.warp_epoch)
-        reads.set(touch)
-        # Threads that read one place with this very instruction: the last one's mark stands there now.
-        last = marks[granules]
-        _join(marks, touch, before, ordered, warp_ordered, numbering)
-        here = np.zeros(last.shape, bool)
-        _join(marks, touch, last, here, here, numbering)
+        _add(self.reads, touch, numbering, published)
+
+    def mark_atomic(self, touch: Touch, numbering: Numbering, published: Order) -> None:
+        """Mark an atomic operation, without losing that of others, as ``mark_read`` does.
+
+        What a thread has just set up, and changes atomically now, stays something that others may race with.
+        """
+        own = self.writes.is_own(touch)
+        _add(self.writes, touch.part(~own) if own.any() else touch, numbering, published)
 
     def forget_reads(self) -> None:
         """Every thread that could still be raced with has passed a barrier."""
         self.regions.clear()
 
 
+def _add(mark: Mark, touch: Touch, numbering: Numbering, published: Order) -> None:
+    """Make ``touch`` the last access; accesses of its kind that nothing orders before it are remembered with it."""
+    marks, granules = mark.thread, touch.granules
+    before = marks[granules]
+    forgotten = published(before, touch.threads, mark.time[granules]) | (mark.kind[granules] != touch.kind)
+    before = np.where(forgotten, NOBODY, before)
+    ordered = mark.epoch[granules] != touch.epoch
+    warp_ordered = ordered | (mark.warp_epoch[granules] != touch.warp_epoch)
+    mark.set(touch)
+    # Threads that come to one place with this very instruction: the last one's mark stands there now.
+    last = marks[granules]
+    _join(marks, touch, before, ordered, warp_ordered, numbering)
+    here = np.zeros(last.shape, bool)
+    _join(marks, touch, last, here, here, numbering)
+
+
 def _join(marks: Threads, touch: Touch, other: Threads, ordered: Any, warp_ordered: Any, numbering: Numbering) -> None:
-    """Widen the marks where another reader, not ordered before this one, has to be remembered too."""
+    """Widen the marks where another thread, not ordered before this one, has to be remembered too."""
     granules = touch.granules
     suspects = np.flatnonzero((other != NOBODY) & (other != touch.threads))
     if not suspects.size:

@@ -227,8 +227,7 @@ class Watch:
             self._check_set_up(shadow, touch, array, "changes")
             if array.space == "global":
                 shadow.keep_set_up(touch, self._number)
-            # What a thread has just set up, and changes atomically now, is still something that others may race with.
-            shadow.writes.set(touch, ~shadow.writes.is_own(touch))
+            shadow.mark_atomic(touch, self._number, self._fences.order)
             for region in regions:
                 region.written = True
         # What it sees orders what comes after it, not itself.

@@ -337,3 +337,53 @@ def test_a_barrier_and_atomics_of_its_own_block_do_not_order_a_write_for_other_b
     ]
     assert ("race" in {f.kind for f in errors if f.array == "total"}) == races
     assert bool(errors) == races
+
+
+def last_block_reads(total, out):
+    i = cuda.grid(1)
+    cuda.atomic.add(total, 0, 1)
+    cuda.syncthreads()
+    if i == 127:
+        total[0] = total[0] * 2  # others may still add
+
+
+def last_warp_reads(total, out):
+    s = cuda.shared.array(1, int32)
+    t = cuda.threadIdx.x
+    if t == 0:
+        s[0] = 0
+    cuda.syncthreads()
+    cuda.atomic.add(s, 0, 1)
+    cuda.syncwarp()
+    if t == 63:
+        out[cuda.blockIdx.x] = s[0]
+
+
+def last_thread_reads(total, out):
+    s = cuda.shared.array(1, int32)
+    t = cuda.threadIdx.x
+    if t == 0:
+        s[0] = 0
+    cuda.syncthreads()
+    cuda.atomic.add(s, 0, 1)
+    if t == 63:
+        out[cuda.blockIdx.x] = s[0]
+
+
+@pytest.mark.parametrize("kernel", [last_block_reads, last_warp_reads, last_thread_reads])
+def test_who_is_last_at_an_atomic_operation_races_with_the_others(launch, kernel):
+    errors = {
+        f.kind
+        for f in launch(kernel, 2, 64, np.zeros(1, np.int32), np.zeros(2)).findings
+        if f.severity.value == "error"
+    }
+    assert errors == {"race"}
+    text = textwrap.dedent(inspect.getsource(kernel))
+    ordered = text.replace("cuda.syncwarp()", "cuda.syncthreads()").replace(
+        "1)\n    if t == 63", "1)\n    cuda.syncthreads()\n    if t == 63"
+    )
+    if kernel is not last_block_reads:
+        scope = {"cuda": cuda, "int32": int32}
+        exec(compile(ordered, __file__, "exec"), scope)
+        found = launch(scope[kernel.__name__], 2, 64, np.zeros(1, np.int32), np.zeros(2)).findings
+        assert not [f for f in found if f.severity.value == "error"]
