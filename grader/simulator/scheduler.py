@@ -29,7 +29,7 @@ from grader.simulator.wave import Wave
 # milliseconds. Lanes that leave a longer loop one by one then go on in batches, which costs time but nothing else:
 # barriers, also those within a warp, wait for all.
 PATIENCE = 128
-# After this many it is asked whether the group that would go on spins.
+# After this many it is asked, and then at every so many, whether the group that would go on spins.
 SPINNING = 4
 # The clock is read after so many lanes have run a block; an issue of few lanes counts as one of MANY_LANES.
 CLOCK_EVERY_LANES = 1 << 20
@@ -71,7 +71,9 @@ class Scheduler(Machine):
         self._frames: Frames
         self._issues = 0
         self._unclocked = 0  # lanes
-        self._seen: dict[int, tuple[LaneIndex | None, list[Any]]] = {}  # by block, who came there last, with what
+        self._seen: dict[
+            int, tuple[LaneIndex | None, list[Any], list[Any]]
+        ] = {}  # by block, who came there last, with what
 
     def run(self, wave: Wave, arguments: list[Any]) -> None:
         """Run all lanes of one wave to their end, or until ``hung``. Raises StepLimit."""
@@ -119,18 +121,21 @@ class Scheduler(Machine):
         if waited > PATIENCE:
             return oldest
         first = min(self._pending, key=lambda index: self.program.blocks[index].rank)
-        return oldest if waited > SPINNING and first != oldest and self._spins(first) else first
+        ask = waited > SPINNING and self._issues % SPINNING == 0 and first != oldest
+        return oldest if ask and self._spins(first) else first
 
     def _spins(self, index: int) -> bool:
         """Whether a group is back where it was, with the same registers: it can only wait for others."""
         lanes = self._pending[index]
-        live = [self._registers[register] for register in sorted(self.program.blocks[index].live_in)]
-        state = lanes, [_snapshot(value, lanes) for value in live]
-        before = self._seen.get(index)
-        self._seen[index] = state
-        if before is None or not _alike(before[0], lanes):
+        values = [self._registers[register] for register in sorted(self.program.blocks[index].live_in)]
+        # Iterators change in place, so theirs is how far they are; other values are never changed, only replaced.
+        turns = [take(value.remaining, lanes) for value in values if isinstance(value, RangeIterator)]
+        others = [value for value in values if not isinstance(value, RangeIterator)]
+        before, self._seen[index] = self._seen.get(index), (lanes, turns, others)
+        if before is None or not _alike(before[0], lanes, None):
             return False
-        return all(_alike(old, new) for old, new in zip(before[1], state[1], strict=True))
+        same_turn = all(_alike(old, new, None) for old, new in zip(before[1], turns, strict=True))
+        return same_turn and all(_alike(old, new, lanes) for old, new in zip(before[2], others, strict=True))
 
     def _compact(self, lanes: LaneIndex, block: Block) -> None:
         """All lanes that are left run as one group: forget the others."""
@@ -273,22 +278,14 @@ class Scheduler(Machine):
         )
 
 
-def _snapshot(value: Any, lanes: LaneIndex | None) -> Any:
-    """A register's value for some lanes; iterators change in place, so theirs is how far they are."""
-    if isinstance(value, RangeIterator):
-        remaining = take(value.remaining, lanes)
-        return remaining.copy() if is_wide(remaining) else remaining
-    return take(value, lanes)
-
-
-def _alike(old: Any, new: Any) -> bool:
-    """Whether two values of ``_snapshot`` are the same in every lane."""
+def _alike(old: Any, new: Any, lanes: LaneIndex | None) -> bool:
+    """Whether two values are the same in these lanes (None: in all)."""
     if old is new:
         return True
     if is_wide(old) and is_wide(new):
-        return bool(np.array_equal(old, new))
+        return bool(np.array_equal(take(old, lanes), take(new, lanes)))
     if isinstance(old, ArrayRef) and isinstance(new, ArrayRef):
-        return (old.space, old.root) == (new.space, new.root) and _alike(old.parts(), new.parts())
+        return (old.space, old.root) == (new.space, new.root) and _alike(old.parts(), new.parts(), lanes)
     if isinstance(old, tuple) and isinstance(new, tuple):
-        return len(old) == len(new) and all(_alike(a, b) for a, b in zip(old, new, strict=True))
+        return len(old) == len(new) and all(_alike(a, b, lanes) for a, b in zip(old, new, strict=True))
     return type(old) is type(new) and not is_wide(old) and bool(np.all(old == new))
