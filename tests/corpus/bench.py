@@ -10,8 +10,8 @@ A comment right below a line names a *twin*, the same text with that line replac
     # wrong: pass -> race on s at: total += s[tx, ty]
 
 After the arrow come the kind of the error (or warning) that must be found, the array, and a piece of the line where
-(left out: the replaced line itself). Several twins may follow a line. A comment ``# warns: kind kind`` lists
-the kinds of the warnings that a right kernel gives; advice is free.
+(left out: the replaced line itself; ``one | other``: either, where Pythons differ). Several twins may follow a line. A
+comment ``# warns: kind kind`` lists the kinds of the warnings that a right kernel gives; advice is free.
 """
 
 from __future__ import annotations
@@ -97,7 +97,8 @@ def _read_twin(path: Path, lines: list[str], number: int, section: tuple[int, in
     changed[target] = indent + found["code"]
     here = [target]
     if found["at"]:
-        here = [n for n in range(*section) if found["at"] in changed[n] and not changed[n].lstrip().startswith("#")]
+        code = [n for n in range(*section) if not changed[n].lstrip().startswith("#")]
+        here = [n for n in code if any(piece in changed[n] for piece in found["at"].split(" | "))]
         if not here:
             raise ValueError(f"{path.name}:{number + 1}: no line has {found['at']!r}")
     where = frozenset(n + 1 for n in here)
