@@ -152,7 +152,7 @@ def test_an_entry_point_is_reported_however_it_resists(recorder: WarmChild, inpu
     assert recorded(recorder, inputs, text).kind in ("exception", "exit", "wrong-arguments")
 
 
-@pytest.mark.parametrize("signature", ["5", "'(a)'"])
+@pytest.mark.parametrize("signature", ["5", "object()"])  # of text Python 3.13 makes one
 def test_an_entry_point_without_a_signature_is_called(recorder: WarmChild, inputs: Inputs, signature: str) -> None:
     text = f"""
         class C:
