@@ -10,21 +10,21 @@ findings and counters. No GPU, driver or CUDA toolkit takes part. In the order i
   ``index_loops``, ``attributes``, ``array_methods``, ``calls`` (``callees``), ``device_calls``, ``atomic_calls`` and
   ``collective_calls`` (``registry``) turn typed IR into steps of a ``body`` of a ``unit``;
 - ``program`` is what comes of it: basic blocks of steps, ranked by ``order``;
-- ``scheduler`` runs groups of lanes of a ``wave`` of blocks over it, and a step sees a ``machine``;
-  ``barriers`` is where lanes wait, ``frames`` what recursive calls go back to; ``waits`` finds waits that nothing can
-  end;
+- ``scheduler`` runs groups of lanes of a ``wave`` of blocks over it, and a step sees a ``machine``; ``barriers`` is
+  where lanes wait, ``frames`` what recursive calls go back to; ``spinning`` and ``waits`` find waits, and those that
+  nothing can end;
 - ``memory`` holds the address spaces, ``lane_values`` what lanes have in registers; ``access`` reads and writes
   memory where ``addressing`` finds an element, ``atomics`` do both; ``views`` are parts of arrays, ``ranges`` counts;
-- ``operations`` says what operators and functions mean on lanes; ``scalar_calls``, ``libdevice_calls``, ``half_calls``,
-  ``vector_calls`` and ``memory_calls`` add what Numba offers beyond (``rounding`` rounds as asked); ``printing`` is
-  what threads print and raise;
-- ``watch`` (with ``shadow``, ``fences``, ``races``) looks for races, ``first_writes`` for reads of what nobody wrote,
-  ``findings`` collects;
-- ``traffic`` counts what accesses cost, ``execution`` how well warps are filled, ``spots`` spares loops to find both
-  out again; ``performance_advice`` (with ``promotions``) makes sentences of it;
+- ``operations`` says what operators and functions mean on lanes; ``scalar_calls``, ``libdevice_calls``,
+  ``half_calls``, ``vector_calls`` and ``memory_calls`` add what Numba offers beyond (``rounding`` rounds as asked);
+  ``printing`` is what threads print and raise;
+- ``watch`` (with ``shadow``, ``marks``, ``fences``, ``races``) looks for races, ``first_writes`` for reads of what
+  nobody wrote, ``findings`` collects;
+- ``traffic`` (with ``access_costs``) counts what accesses cost, ``execution`` how well warps are filled, ``spots``
+  spares loops to find both out again; ``performance_advice`` (with ``promotions``) makes sentences of it;
 - ``rejections`` cuts Numba's messages to what helps, and ``advice`` says what to try; ``sources`` and ``positions``
-  find a line and the expression in it; ``printed`` keeps what threads print; ``dimensions`` looks at how a
-  script launches.
+  find a line and the expression in it; ``printed`` keeps what threads print; ``dimensions`` looks at how a script
+  launches.
 
 ``install``, ``uninstall`` and ``trace`` put it in the place of a GPU for any script of one's own (``live``).
 """

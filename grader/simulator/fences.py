@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from grader.gpu_models import WARP_SIZE
-from grader.simulator.shadow import NOBODY, WARP_SHIFT, Numbering, Threads
+from grader.simulator.marks import NOBODY, WARP_SHIFT, Numbering, Threads
 
 Times = npt.NDArray[np.int64]
 # Rows of the arrays below: a fence reaches other blocks, or its own block only.

@@ -12,48 +12,29 @@ from typing import Any
 
 import numpy as np
 
-from grader.records import Place
 from grader.simulator import access, views
 from grader.simulator.body import Body
 from grader.simulator.frontend import types
-from grader.simulator.lane_values import merge, take
-from grader.simulator.loops import POSITION, Loop
+from grader.simulator.loops import POSITION, PositionLoop
 from grader.simulator.machine import Machine
 from grader.simulator.numba_types import plain
-from grader.simulator.program import Registers
-from grader.simulator.ranges import advance, make_iterator
+from grader.simulator.ranges import make_iterator
 
 
 @dataclass(frozen=True)
-class IndexLoop(Loop):
+class IndexLoop(PositionLoop):
     """``np.ndindex``, ``np.ndenumerate``, ``flat``, ``np.nditer``: indices, elements, or both, in C order."""
 
-    position: int
-    items: int
     gives_index: bool
     gives_element: bool
-    place: Place
     get: Callable[..., Any] = access.load
 
-    @property
-    def registers(self) -> tuple[int, ...]:  # type: ignore[override]
-        """Position and shape or array."""
-        return (self.position, self.items)
-
-    def next(self, m: Machine, r: Registers) -> tuple[Any, Any]:
-        """The next index or element."""
-        position, there = advance(m, self.position, r[self.position])
-        if not np.any(there):
-            return None, there
-        lanes = np.flatnonzero(np.broadcast_to(there, m.active))
-        with m.only(lanes):
-            over = take(r[self.items], lanes)
-            index = unravel(take(position, lanes), over.shape if self.gives_element else over)
-            item: Any = index
-            if self.gives_element:
-                element = self.get(m, over, index, self.place)
-                item = (index, element) if self.gives_index else element
-        return merge(None, item, lanes, np.broadcast_to(there, m.active).size), there
+    def _item(self, m: Machine, items: Any, position: Any) -> Any:
+        index = unravel(position, items.shape if self.gives_element else items)
+        if not self.gives_element:
+            return index
+        element = self.get(m, items, index, self.place)
+        return (index, element) if self.gives_index else element
 
 
 def unravel(position: Any, shape: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -82,7 +63,7 @@ def begin_indices(body: Body, target: Any, expr: Any, signature: Any) -> None:
         body.compute(items, lambda *shape: shape, registers)
     position = body.unit.new_register()
     body.compute(position, lambda shape: make_iterator(POSITION, 0, _count(shape), 1), (items,))
-    body.static[target.name] = IndexLoop(position, items, True, False, body.place())
+    body.static[target.name] = IndexLoop(position, items, body.place(), gives_index=True, gives_element=False)
 
 
 def begin_enumerated_elements(body: Body, target: Any, expr: Any, signature: Any) -> None:
@@ -107,4 +88,4 @@ def _begin_elements(body: Body, target: Any, array: Any, gives_index: bool, get:
     items, position = body.register(target.name), body.unit.new_register()
     body.compute(items, lambda value: value, (body.register(array.name),))
     body.compute(position, lambda value: make_iterator(POSITION, 0, _count(value.shape), 1), (items,))
-    body.static[target.name] = IndexLoop(position, items, gives_index, True, body.place(), get)
+    body.static[target.name] = IndexLoop(position, items, body.place(), gives_index, True, get)

@@ -28,9 +28,12 @@ ENDLESS = 2**62  # turns; enumerate counts on for as long as its other part has 
 
 
 class Loop(ABC):
-    """An iterator: the registers that it reads, and how it goes on."""
+    """An iterator: what it reads, and how it goes on."""
 
-    registers: tuple[int, ...]
+    @property
+    @abstractmethod
+    def registers(self) -> tuple[int, ...]:
+        """The registers that it reads."""
 
     @abstractmethod
     def next(self, m: Machine, r: Registers) -> tuple[Any, Any]:
@@ -44,7 +47,7 @@ class RangeLoop(Loop):
     position: int
 
     @property
-    def registers(self) -> tuple[int, ...]:  # type: ignore[override]
+    def registers(self) -> tuple[int, ...]:
         """The one register."""
         return (self.position,)
 
@@ -54,17 +57,15 @@ class RangeLoop(Loop):
 
 
 @dataclass(frozen=True)
-class ItemsLoop(Loop):
-    """The items of a tuple (cast to one type) or the elements or rows of an array, both in register ``items``."""
+class PositionLoop(Loop):
+    """Something with a place for each turn: register ``position`` has the turn, ``items`` what is gone over."""
 
     position: int
     items: int
-    casts: tuple[Cast | None, ...]
-    dimensions: int
     place: Place
 
     @property
-    def registers(self) -> tuple[int, ...]:  # type: ignore[override]
+    def registers(self) -> tuple[int, ...]:
         """Position and items."""
         return (self.position, self.items)
 
@@ -79,6 +80,18 @@ class ItemsLoop(Loop):
         with m.only(lanes):
             item = self._item(m, take(r[self.items], lanes), take(position, lanes))
         return merge(None, item, lanes, there.size), there
+
+    @abstractmethod
+    def _item(self, m: Machine, items: Any, position: Any) -> Any:
+        """What stands at a position, for the active lanes."""
+
+
+@dataclass(frozen=True)
+class ItemsLoop(PositionLoop):
+    """The items of a tuple (cast to one type) or the elements or rows of an array."""
+
+    casts: tuple[Cast | None, ...]
+    dimensions: int
 
     def _item(self, m: Machine, items: Any, position: Any) -> Any:
         if isinstance(items, tuple):
@@ -96,7 +109,7 @@ class JoinedLoop(Loop):
     parts: tuple[Loop, ...]
 
     @property
-    def registers(self) -> tuple[int, ...]:  # type: ignore[override]
+    def registers(self) -> tuple[int, ...]:
         """Those of all parts."""
         return tuple(register for part in self.parts for register in part.registers)
 
@@ -137,7 +150,7 @@ def loop_over(body: Body, variable: Any, item_type: Any) -> Loop:
         casts = tuple(caster(t, item_type) for t in over) if isinstance(over, types.BaseTuple) else ()
         # Records are views, like rows.
         dimensions = 1 if isinstance(over, types.Array) and over.ndim == 1 and is_scalar(over.dtype) else 0
-        return ItemsLoop(position, items, casts, dimensions, body.place())
+        return ItemsLoop(position, items, body.place(), casts, dimensions)
     if "range" not in str(over):
         raise body.unknown(f"a loop over {over}")
     dtype = dtype_of(item_type)

@@ -6,7 +6,8 @@ In: an operator, registers, Numba's signature. Out: steps of a ``Body``; ``opera
 from __future__ import annotations
 
 import operator
-from functools import reduce
+from collections.abc import Callable
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -61,14 +62,18 @@ def translate_operator(body: Body, target: int, function: Any, operands: list[tu
         raise body.unknown(f"the operator {getattr(function, '__name__', function)}")
     own_width = function in (operator.neg, operator.invert) and isinstance(plain(wanted[0]), types.Integer)
     if own_width:  # compiled code changes the sign of a narrow integer before it widens it
-        dtype, of_operand = dtype_of(signature.return_type), operation
-        operation = lambda value: convert(of_operand(value), dtype)  # noqa: E731
+        operation = partial(_then_widened, operation, dtype_of(signature.return_type))
     elif function not in COMPARISONS and function is not operator.not_:
         wanted = [signature.return_type] * len(operands)
     registers = tuple(body.cast_register(r, t, w) for (r, t), w in zip(operands, wanted, strict=True))
     body.compute(target, operation, registers)
     if function in ARITHMETIC:
         body.note_flops(signature.return_type, _FLOPS_OF_COMPLEX.get(function, 1))
+
+
+def _then_widened(operation: Callable[..., Any], dtype: np.dtype[Any], value: Any) -> Any:
+    """An operation in the width of its operand, converted to ``dtype`` afterwards."""
+    return convert(operation(value), dtype)
 
 
 def _is_one_array(a: ArrayRef, b: ArrayRef) -> Any:

@@ -16,8 +16,9 @@ import numpy.typing as npt
 
 from grader.records import Place, Severity
 from grader.simulator.fences import Fences
+from grader.simulator.marks import ATOMIC, NOBODY, SILENT, Mark, Numbering, Touch
 from grader.simulator.memory import ArrayRef
-from grader.simulator.shadow import ATOMIC, NOBODY, SILENT, Mark, Numbering, Shadow, Touch
+from grader.simulator.shadow import Shadow
 
 if TYPE_CHECKING:
     from grader.simulator.machine import Machine

@@ -18,10 +18,11 @@ from grader.records import Place
 from grader.simulator.barriers import Barriers
 from grader.simulator.findings import Findings
 from grader.simulator.frames import Frames
-from grader.simulator.lane_values import LaneIndex, RangeIterator, is_wide, merge, take
+from grader.simulator.lane_values import LaneIndex, is_wide, merge, take
 from grader.simulator.machine import Machine
 from grader.simulator.memory import ArrayRef, GlobalSpace, Space
 from grader.simulator.program import Barrier, Block, Branch, Call, Exit, Jump, Program, Registers, Return, located
+from grader.simulator.spinning import Spinning
 from grader.simulator.waits import Waits
 from grader.simulator.wave import Wave
 
@@ -81,7 +82,7 @@ class Scheduler(Machine):
         self._registers = [*arguments, *([None] * (self.program.registers - len(arguments)))]
         self._pending = {0: None}
         self._since = {0: self._issues}
-        self._seen.clear()
+        self._spinning = Spinning()
         self._barriers = Barriers(self.program, wave, self._registers, self.findings, self.watch)
         self._frames = Frames(wave.total)
         self.waits = Waits(self.program, wave)
@@ -122,20 +123,10 @@ class Scheduler(Machine):
             return oldest
         first = min(self._pending, key=lambda index: self.program.blocks[index].rank)
         ask = waited > SPINNING and self._issues % SPINNING == 0 and first != oldest
-        return oldest if ask and self._spins(first) else first
-
-    def _spins(self, index: int) -> bool:
-        """Whether a group is back where it was, with the same registers: it can only wait for others."""
-        lanes = self._pending[index]
-        values = [self._registers[register] for register in sorted(self.program.blocks[index].live_in)]
-        # Iterators change in place, so theirs is how far they are; other values are never changed, only replaced.
-        turns = [take(value.remaining, lanes) for value in values if isinstance(value, RangeIterator)]
-        others = [value for value in values if not isinstance(value, RangeIterator)]
-        before, self._seen[index] = self._seen.get(index), (lanes, turns, others)
-        if before is None or not _alike(before[0], lanes, None):
-            return False
-        same_turn = all(_alike(old, new, None) for old, new in zip(before[1], turns, strict=True))
-        return same_turn and all(_alike(old, new, lanes) for old, new in zip(before[2], others, strict=True))
+        if not ask:
+            return first
+        live = (self._registers[register] for register in sorted(self.program.blocks[first].live_in))
+        return oldest if self._spinning.spins(first, self._pending[first], live) else first
 
     def _compact(self, lanes: LaneIndex, block: Block) -> None:
         """All lanes that are left run as one group: forget the others."""
@@ -276,16 +267,3 @@ class Scheduler(Machine):
         return any(register in blocks[target].live_in for target in self._pending) or any(
             register in block.live_out for block in self._barriers.blocks()
         )
-
-
-def _alike(old: Any, new: Any, lanes: LaneIndex | None) -> bool:
-    """Whether two values are the same in these lanes (None: in all)."""
-    if old is new:
-        return True
-    if is_wide(old) and is_wide(new):
-        return bool(np.array_equal(take(old, lanes), take(new, lanes)))
-    if isinstance(old, ArrayRef) and isinstance(new, ArrayRef):
-        return (old.space, old.root) == (new.space, new.root) and _alike(old.parts(), new.parts(), lanes)
-    if isinstance(old, tuple) and isinstance(new, tuple):
-        return len(old) == len(new) and all(_alike(a, b, lanes) for a, b in zip(old, new, strict=True))
-    return type(old) is type(new) and not is_wide(old) and bool(np.all(old == new))

@@ -1,169 +1,26 @@
-"""Who last wrote and read each piece of a stretch of memory during a launch. Runs in the runner.
+"""What is known of who read and wrote each piece of memory during a launch. Runs in the runner.
 
-A granule is the size of the elements that the stretch holds; a wider access touches several. Threads are numbered
-through the launch. ``epoch`` counts the barriers that a thread's block has passed, ``warp_epoch`` those of its warp.
+In: touches, in order. Out: ``marks`` of the last writes and reads, stretch by stretch, which ``races`` compares.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
-from grader.gpu_models import WARP_SIZE
+from grader.simulator.marks import ATOMIC, MANY, NOBODY, Mark, Numbering, Order, Threads, Touch
+from grader.simulator.memory import ArrayRef
 
-WARP_SHIFT = WARP_SIZE.bit_length() - 1
-NOBODY = -1
-# More than one reader in one barrier interval: several lanes of warp w are -2 - 2w, several warps of block b are
-# -3 - 2b (warps and blocks numbered through the launch), several blocks are MANY.
-MANY = np.iinfo(np.int64).min
-Threads = npt.NDArray[np.int64]
-# Kinds of accesses. A silent write is one of the value that was there already.
-PLAIN, ATOMIC, SILENT = 0, 1, 2
+if TYPE_CHECKING:
+    from grader.simulator.machine import Machine
 
-
-class Numbering:
-    """How the threads of a launch are numbered here: a power of two to a block, so that blocks and warps are shifts."""
-
-    def __init__(self, threads_per_block: int) -> None:
-        self.shift = max((threads_per_block - 1).bit_length(), WARP_SHIFT)
-        self._warp_to_block = self.shift - WARP_SHIFT
-
-    def number(self, block: Any, thread: Any) -> Threads:
-        """The number of a thread, from its block's and its own linear index."""
-        return np.asarray((np.asarray(block, np.int64) << self.shift) + thread)
-
-    def name(self, number: int) -> tuple[int, int]:
-        """A thread's block and its index there."""
-        return number >> self.shift, number & ((1 << self.shift) - 1)
-
-    def block(self, thread: Threads) -> Threads:
-        """The block of each thread."""
-        return thread >> self.shift
-
-    def warp(self, thread: Threads) -> Threads:
-        """The warp of each thread, through the launch."""
-        return thread >> WARP_SHIFT
-
-    def block_of_mark(self, mark: Threads) -> Threads:
-        """The block that a mark is about; NOBODY for MANY and NOBODY."""
-        code = -2 - mark
-        several = np.where(code & 1, code >> 1, code >> (1 + self._warp_to_block))
-        return np.where(mark >= 0, self.block(mark), np.where((mark == MANY) | (mark == NOBODY), NOBODY, several))
-
-    def warp_of_mark(self, mark: Threads) -> Threads:
-        """The warp that a mark is about; NOBODY where it is not about one warp alone."""
-        code = -2 - mark
-        one_warp = (mark < NOBODY) & (mark != MANY) & ((code & 1) == 0)
-        return np.where(mark >= 0, self.warp(mark), np.where(one_warp, code >> 1, NOBODY))
-
-
-Order = Callable[[Threads, Threads, Any], npt.NDArray[np.bool_]]
-
-
-@dataclass
-class Touch:
-    """One instruction's accesses, an entry per lane; ``epoch``, ``warp_epoch``, ``kind`` may be one number for all."""
-
-    granules: npt.NDArray[np.intp]
-    threads: npt.NDArray[np.int64]
-    epoch: Any
-    warp_epoch: Any
-    place: int  # the number of its site
-    kind: Any
-    time: int
-
-    def part(self, where: npt.NDArray[np.bool_]) -> Touch:
-        """Some of the accesses."""
-
-        def some(stamp: Any) -> Any:
-            return stamp[where] if isinstance(stamp, np.ndarray) else stamp
-
-        granules, threads = self.granules[where], self.threads[where]
-        return Touch(granules, threads, some(self.epoch), some(self.warp_epoch), self.place, some(self.kind), self.time)
-
-    def finer(self, times: int) -> Touch:
-        """The same accesses, with granules of which ``times`` make up one of these."""
-
-        def stretched(stamp: Any) -> Any:
-            return np.repeat(stamp, times) if isinstance(stamp, np.ndarray) else stamp
-
-        epoch, warp_epoch = stretched(self.epoch), stretched(self.warp_epoch)
-        granules = (self.granules[:, None] * times + np.arange(times)).reshape(-1)
-        return Touch(
-            granules, np.repeat(self.threads, times), epoch, warp_epoch, self.place, stretched(self.kind), self.time
-        )
-
-
-@dataclass
-class Mark:
-    """Per granule the last access of one kind."""
-
-    thread: npt.NDArray[np.int64]
-    epoch: npt.NDArray[np.int32]
-    warp_epoch: npt.NDArray[np.int32]
-    place: npt.NDArray[np.int16]
-    kind: npt.NDArray[np.uint8]
-    time: npt.NDArray[np.int32]
-    # Of epoch, warp_epoch and kind those that are not 0 all over: the memory of the others is never touched.
-    used: set[str] = field(default_factory=set)
-
-    @classmethod
-    def nobody(cls, granules: int) -> Mark:
-        """Marks of memory that nobody has touched."""
-        return cls(
-            np.full(granules, NOBODY, np.int64),
-            np.zeros(granules, np.int32),
-            np.zeros(granules, np.int32),
-            np.zeros(granules, np.int16),
-            np.zeros(granules, np.uint8),
-            np.zeros(granules, np.int32),
-        )
-
-    def finer(self, times: int) -> Mark:
-        """The same marks for granules of which ``times`` make up one of these."""
-        return Mark(
-            np.repeat(self.thread, times),
-            np.repeat(self.epoch, times),
-            np.repeat(self.warp_epoch, times),
-            np.repeat(self.place, times),
-            np.repeat(self.kind, times),
-            np.repeat(self.time, times),
-            set(self.used),
-        )
-
-    def take(self, other: Mark, granules: npt.NDArray[np.intp]) -> None:
-        """The marks of these granules as ``other`` has them."""
-        for name in ("thread", "epoch", "warp_epoch", "place", "kind", "time"):
-            getattr(self, name)[granules] = getattr(other, name)[granules]
-        self.used |= other.used
-
-    def is_own(self, touch: Touch) -> npt.NDArray[np.bool_]:
-        """Where the last access was a plain one of the same thread, with no barrier of the block since."""
-        granules = touch.granules
-        own = (self.thread[granules] == touch.threads) & (self.kind[granules] == PLAIN)
-        if own.any():
-            own &= self.epoch[granules] == touch.epoch
-        return np.asarray(own)
-
-    def set(self, touch: Touch, where: npt.NDArray[np.bool_] | None = None) -> None:
-        """Make ``touch`` the last access of its granules (``where``: only there)."""
-        if where is not None and not where.all():
-            touch = touch.part(where)
-        self.thread[touch.granules] = touch.threads
-        self.place[touch.granules] = touch.place
-        self.time[touch.granules] = touch.time
-        for name in ("epoch", "warp_epoch", "kind"):
-            value = getattr(touch, name)
-            if name in self.used or isinstance(value, np.ndarray) or value != 0:
-                self.used.add(name)
-                getattr(self, name)[touch.granules] = value
-
-
+# What the shadows of a launch's global arrays may take, in bytes.
+SHADOW_BYTES = 1 << 30
 # Two marks, of all the arrays above.
 BYTES_PER_GRANULE = 2 * (8 + 4 + 4 + 2 + 1 + 4)
 
@@ -294,3 +151,71 @@ def _join(marks: Threads, touch: Touch, other: Threads, ordered: Any, warp_order
     across &= kept != MANY
     marks[granules[across]] = -3 - 2 * block[across]
     marks[granules[~same_block]] = MANY
+
+
+class Shadows:
+    """The shadows of one launch. ``watched``: by root, where each global array starts, and its bytes."""
+
+    def __init__(self, machine: Machine, watched: dict[int, tuple[int, int]]) -> None:
+        self._machine = machine
+        self._watched = watched
+        self._budget = SHADOW_BYTES
+        self._known: dict[Any, Shadow | None] = {}
+
+    def begin_wave(self) -> None:
+        """New blocks run: their shared memory is new."""
+        self._known.pop("shared", None)
+
+    def of_shared(self) -> Shadow | None:
+        """The shadow of shared memory, if it has been touched."""
+        return self._known.get("shared")
+
+    def known(self, array: ArrayRef) -> tuple[bool, Shadow | None]:
+        """Whether it has been found out what shadow an array has, and that shadow."""
+        key = _key(array)
+        return key in self._known, self._known.get(key)
+
+    def of(self, array: ArrayRef, unit: int) -> Shadow | None:
+        """An array's shadow, fine enough for elements at multiples of ``unit`` bytes; None where it has none."""
+        if array.space not in {"global", "shared"}:
+            return None
+        key = _key(array)
+        if key not in self._known:
+            self._known[key] = self._made(array)
+        shadow = self._known[key]
+        if shadow is not None and (array.dtype.itemsize % shadow.granule or unit % shadow.granule):
+            # Elements smaller than what the shadow tells apart, or at addresses between.
+            finer = shadow.finer(math.gcd(array.dtype.itemsize, unit, shadow.granule))
+            more = finer.count - shadow.count
+            self._known[key] = shadow = finer if self._affordable(more) else None
+        return shadow
+
+    def _made(self, array: ArrayRef) -> Shadow | None:
+        if array.space == "shared":
+            return Shadow.of(self._machine.spaces["shared"].bytes.size, self._machine.program.shared_granule)
+        if array.root not in self._watched:
+            return None
+        _, nbytes = self._watched[array.root]
+        return Shadow.of(nbytes, array.dtype.itemsize) if self._affordable(nbytes // array.dtype.itemsize) else None
+
+    def _affordable(self, granules: int) -> bool:
+        """Whether a shadow fits. Of larger arrays races are not looked for: rather that than no verdict at all."""
+        self._budget -= granules * BYTES_PER_GRANULE
+        return self._budget >= 0
+
+    def in_granules(self, touch: Touch, shadow: Shadow, array: ArrayRef, unit: int) -> Touch:
+        """A touch of elements, numbers of ``unit`` bytes, as one of the granules of a shadow."""
+        granules, threads, epoch, warp_epoch = touch.granules, touch.threads, touch.epoch, touch.warp_epoch
+        if array.space == "global":
+            granules = granules - self._watched[array.root][0] // unit
+        wide = array.dtype.itemsize // shadow.granule
+        if wide > 1:
+            granules = (granules[:, None] * (unit // shadow.granule) + np.arange(wide)).reshape(-1)
+            threads = np.repeat(threads, wide)
+            epoch = np.repeat(epoch, wide) if isinstance(epoch, np.ndarray) else epoch
+            warp_epoch = np.repeat(warp_epoch, wide) if isinstance(warp_epoch, np.ndarray) else warp_epoch
+        return Touch(granules, threads, epoch, warp_epoch, touch.place, touch.kind, touch.time)
+
+
+def _key(array: ArrayRef) -> Any:
+    return "shared" if array.space == "shared" else array.root

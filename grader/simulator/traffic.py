@@ -1,10 +1,7 @@
 """What memory accesses cost: requests, sectors, bank conflicts, crowded atomics. Runs in the runner.
 
-A request is one access instruction of one warp. Global memory moves sectors of 32 bytes: a request costs as many
-as its lanes touch. Shared memory has 32 banks of 4 bytes: words of one bank are served one after another, equal
-words together (CUDA C++ Best Practices Guide, "Coalesced Access to Global Memory", "Shared Memory and Memory
-Banks"). Elements of 8 bytes are served by half warps. A complex number is two accesses, a record one for each field.
-``tests/gpu`` holds these counts against those of a GPU.
+In: accesses, as ``access`` makes them. Out: counters of a launch, in all, by line, by buffer, by thread. A request is
+one access instruction of one warp; ``access_costs`` says what one costs.
 """
 
 from __future__ import annotations
@@ -12,14 +9,13 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from grader.gpu_models import SECTOR_BYTES
 from grader.records import Place
+from grader.simulator.access_costs import bank_conflicts_of, distinct, parts_of, phase_of, sectors_of
 from grader.simulator.lane_values import is_wide
 from grader.simulator.memory import ArrayRef
 from grader.simulator.spots import Bill, Located, Spot
@@ -27,14 +23,8 @@ from grader.simulator.spots import Bill, Located, Spot
 if TYPE_CHECKING:
     from grader.simulator.machine import Machine
 
-SECTOR_SHIFT = SECTOR_BYTES.bit_length() - 1
-BANK_BYTES = 4
-BANK_SHIFT = BANK_BYTES.bit_length() - 1
-BANKS = 32
-# Above all sectors and words of a space, so that a warp's number and a sector make one key.
-_WARP_SHIFT = 40
 Hits = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
-# How many addresses of atomic operations are kept before equal ones are put together.
+# How many addresses of atomic operations are kept, at least, before equal ones are put together.
 MAX_HITS = 1 << 20
 
 
@@ -84,7 +74,7 @@ class Traffic:
         machine, space = self._machine, array.space
         line = self.lines[place]
         spot = there.spot if kind == "load" else None
-        phase = _phase(array, (spot.first + there.shift) * unit) if spot is not None else 0
+        phase = phase_of(array.space, (spot.first + there.shift) * unit) if spot is not None else 0
         before = Counter(line) if spot is not None and phase not in spot.bills else None
         self._add(line, f"{space}_{kind}s", machine.active)
         if space == "global":
@@ -96,9 +86,9 @@ class Traffic:
             elements = np.broadcast_to(elements, machine.active)[inside]
             if not elements.size:
                 return
-        requests = machine.active_warps() if inside is None else _count(machine.per_lane("warp")[inside])
+        requests = machine.active_warps() if inside is None else distinct(machine.per_lane("warp")[inside])
         lanes = machine.active if inside is None else elements.size
-        parts = _parts(array.dtype)
+        parts = parts_of(array.dtype)
         self._add(line, f"{space}_{kind}_requests", requests * len(parts))
         if space == "global":
             self._add(line, f"global_{kind}_bytes", lanes * array.dtype.itemsize)
@@ -118,7 +108,7 @@ class Traffic:
 
     def bill(self, array: ArrayRef, spot: Spot, shift: int) -> Bill | None:
         """What a read by all lanes costs that is one before, moved; None if none before cost the same."""
-        return spot.bills.get(_phase(array, (spot.first + shift) * spot.unit))
+        return spot.bills.get(phase_of(array.space, (spot.first + shift) * spot.unit))
 
     def settle(self, spots: Iterable[Spot]) -> None:
         """Add up the turns of repeated reads, before they are forgotten."""
@@ -148,7 +138,7 @@ class Traffic:
         """The same, for an access that is the one before, moved."""
         assert there.spot is not None
         first = int(there.elements[0]) * there.unit
-        phase = _phase(array, first)
+        phase = phase_of(array.space, first)
         if phase not in there.spot.costs:
             at = there.elements * there.unit
             there.spot.costs[phase] = self._cost(kind, array, at, array.dtype.itemsize, None, place)
@@ -157,7 +147,7 @@ class Traffic:
     def _cost(self, kind: str, array: ArrayRef, first: Any, itemsize: int, inside: Any, place: Place) -> int:
         """Sectors of global memory, or bank conflicts of shared memory. ``first``: where each element begins."""
         of_global = array.space == "global"
-        phase = _phase(array, first[0])
+        phase = phase_of(array.space, first[0])
         relative = first - first[0]
         # One place may read arrays of several spaces, and fields of several sizes.
         key = place, kind, array.space, array.root, itemsize, phase
@@ -167,10 +157,10 @@ class Traffic:
         warps = self._machine.per_lane("warp")
         warps = warps if inside is None else warps[inside]
         if of_global:
-            cost = _sectors(first, itemsize, warps)
+            cost = sectors_of(first, itemsize, warps)
         else:
             lane = self._machine.per_lane("lane")
-            cost = _bank_conflicts(first, itemsize, warps, lane if inside is None else lane[inside])
+            cost = bank_conflicts_of(first, itemsize, warps, lane if inside is None else lane[inside])
         if inside is None:
             self._patterns[key] = _Pattern(lanes, relative, cost)
         return cost
@@ -188,7 +178,8 @@ class Traffic:
             hits.append(np.unique(elements, return_counts=True))
         else:
             hits.append((np.asarray([elements]), np.asarray([self._machine.active])))
-        if sum(addresses.size for addresses, _ in hits) > MAX_HITS:
+        # Put together what is equal when there is twice as much as after the last time: each address is moved seldom.
+        if sum(addresses.size for addresses, _ in hits) > max(MAX_HITS, 2 * hits[0][0].size):
             hits[:] = [_merged(hits)]
 
     def _settle(self, space: str) -> None:
@@ -210,66 +201,9 @@ class Traffic:
         self._settle("global")
 
 
-def _phase(array: ArrayRef, first: Any) -> int:
-    """Where in a sector or bank the first byte is: a shift by whole sectors, or by whole banks, costs nothing."""
-    return int(first) & ((SECTOR_BYTES if array.space == "global" else BANK_BYTES) - 1)
-
-
-@cache
-def _parts(dtype: np.dtype[Any]) -> tuple[tuple[int, int], ...]:
-    """Offset and bytes of what is read or written by one instruction each: halves of complex numbers, fields."""
-    if dtype.kind == "c":
-        half = dtype.itemsize // 2
-        return (0, half), (half, half)
-    if dtype.fields is not None:
-        inside = ((offset, _parts(field)) for field, offset, *_ in dtype.fields.values())
-        return tuple((start + offset, size) for start, parts in inside for offset, size in parts)
-    if dtype.subdtype is not None:
-        item, shape = dtype.subdtype
-        count = int(np.prod(shape))
-        return tuple((n * item.itemsize + offset, size) for n in range(count) for offset, size in _parts(item))
-    return ((0, dtype.itemsize),)
-
-
 def _merged(hits: list[Hits]) -> Hits:
     """Each address once, with the sum of its counts."""
     addresses = np.concatenate([each for each, _ in hits])
     counts = np.concatenate([count for _, count in hits])
     different, where = np.unique(addresses, return_inverse=True)
     return different, np.bincount(where, counts).astype(np.int64)
-
-
-def _count(keys: npt.NDArray[Any]) -> int:
-    """How many different keys there are."""
-    if keys.size and (keys[1:] < keys[:-1]).any():
-        keys = np.sort(keys)
-    return int(np.count_nonzero(keys[1:] != keys[:-1])) + bool(keys.size)
-
-
-def _sectors(first: npt.NDArray[np.int64], itemsize: int, warps: npt.NDArray[np.int64]) -> int:
-    """Different pairs of a warp and a sector that its lanes touch, with elements that begin at these bytes."""
-    keys = (warps << _WARP_SHIFT) + (first >> SECTOR_SHIFT)
-    last = (warps << _WARP_SHIFT) + ((first + (itemsize - 1)) >> SECTOR_SHIFT)
-    if (last != keys).any():  # elements that lie across two sectors
-        keys = np.concatenate([keys, last])
-    return _count(keys)
-
-
-def _bank_conflicts(
-    first: npt.NDArray[np.int64], itemsize: int, warps: npt.NDArray[np.int64], lanes: npt.NDArray[np.int64]
-) -> int:
-    """Turns that requests need beyond their first, summed over requests (or their halves, quarters)."""
-    word = first >> BANK_SHIFT
-    parts = max(1, itemsize >> BANK_SHIFT)  # words of one element
-    group = warps if parts == 1 else warps * parts + lanes * parts // BANKS
-    if parts > 1:
-        word = (word[:, None] + np.arange(parts)).reshape(-1)
-        group = np.repeat(group, parts)
-    keys = (group << _WARP_SHIFT) + word
-    if (keys[1:] < keys[:-1]).any():
-        keys = np.sort(keys)
-    keys = keys[np.r_[True, keys[1:] != keys[:-1]]]
-    groups, words = keys >> _WARP_SHIFT, keys & (BANKS - 1)
-    turns = np.bincount((groups - groups[0]) * BANKS + words).astype(np.int64)
-    turns = np.pad(turns, (0, -turns.size % BANKS)).reshape(-1, BANKS).max(axis=1)
-    return int(np.maximum(turns - 1, 0).sum())

@@ -9,7 +9,6 @@ keep the last reader and writer of each place per barrier interval.
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,42 +17,27 @@ import numpy.typing as npt
 from grader.records import Place
 from grader.simulator.fences import Fences
 from grader.simulator.first_writes import FirstWrites
+from grader.simulator.marks import ATOMIC, NOBODY, PLAIN, SILENT, Mark, Numbering, Threads, Touch
 from grader.simulator.memory import ArrayRef
 from grader.simulator.races import Races, same_value
-from grader.simulator.shadow import (
-    ATOMIC,
-    BYTES_PER_GRANULE,
-    NOBODY,
-    PLAIN,
-    SILENT,
-    Mark,
-    Numbering,
-    Shadow,
-    Threads,
-    Touch,
-)
+from grader.simulator.shadow import Shadow, Shadows
 from grader.simulator.spots import Located, Spot
 
 if TYPE_CHECKING:
     from grader.simulator.machine import Machine
 
-# What the shadows of a launch's global arrays may take, in bytes.
-SHADOW_BYTES = 1 << 30
 # How many reads may wait for being marked, at 16 bytes each.
 MAX_UNMARKED = 4 << 20
 
 
 class Watch:
-    """The shadows of one launch. ``watched`` maps the roots of global arrays that kernels write to their bytes."""
+    """Who touched what in one launch. ``watched``: by root, where each global array starts, and its bytes."""
 
     def __init__(self, machine: Machine, threads: int, blocks: int, watched: dict[int, tuple[int, int]]) -> None:
         self._machine = machine
         self.first_writes = FirstWrites(machine)
         self._number = Numbering(threads)
-        self._total = blocks << self._number.shift
-        self._watched = watched
-        self._budget = SHADOW_BYTES
-        self._shadows: dict[Any, Shadow | None] = {}
+        self._shadows = Shadows(machine, watched)
         self._time = 0
         self._fences = Fences(self._number, blocks)
         self._races = Races(machine, self._number, self._fences)
@@ -67,7 +51,7 @@ class Watch:
         """New blocks run: their shared memory is new, and no barrier has been passed."""
         self._epoch, self._warp_epoch = np.int32(0), np.int32(0)
         self._threads = None
-        self._shadows.pop("shared", None)
+        self._shadows.begin_wave()
         self.first_writes.begin_wave()
 
     def passed_barrier(self, slots: npt.NDArray[Any] | None) -> None:
@@ -84,7 +68,7 @@ class Watch:
             alive = self._machine.wave.alive_per_block() > 0
             if not (self._epoch[alive] == self._epoch[alive][:1]).all():
                 return
-        shadow = self._shadows.get("shared")
+        shadow = self._shadows.of_shared()
         if shadow is not None:
             shadow.forget_reads()
 
@@ -135,7 +119,7 @@ class Watch:
         if not copied:
             self.first_writes.check(array, there, inside, place, "Read of")
         elements, unit = there.elements, there.unit
-        shadow = self._shadow(array, unit)
+        shadow = self._shadows.of(array, unit)
         if shadow is None:
             return
         touch = self._touch(shadow, array, elements, inside, place, unit, atomic=False)
@@ -156,10 +140,9 @@ class Watch:
             return False
         if array.space not in {"global", "shared"}:
             return True
-        key: Any = "shared" if array.space == "shared" else array.root
-        if key not in self._shadows or isinstance(self._epoch, np.ndarray) or isinstance(self._warp_epoch, np.ndarray):
+        known, shadow = self._shadows.known(array)
+        if not known or isinstance(self._epoch, np.ndarray) or isinstance(self._warp_epoch, np.ndarray):
             return False
-        shadow = self._shadows[key]
         if shadow is None:
             return True
         region = shadow.regions.get(array.root) if array.root >= 0 else None
@@ -171,7 +154,7 @@ class Watch:
 
         def later() -> Touch:
             touch = Touch(spot.elements + shift, threads, epoch, warp_epoch, site, PLAIN, time)
-            return self._in_granules(touch, shadow, array, spot.unit)
+            return self._shadows.in_granules(touch, shadow, array, spot.unit)
 
         region.unmarked_reads.append(later)
         region.unmarked += threads.size * max(array.dtype.itemsize // shadow.granule, 1)
@@ -183,7 +166,7 @@ class Watch:
         """They write ``values`` (one, or one per lane that is inside), before memory has changed."""
         self.first_writes.note(array, there, inside)
         elements, unit = there.elements, there.unit
-        shadow = self._shadow(array, unit)
+        shadow = self._shadows.of(array, unit)
         if shadow is None:
             return
         touch = self._touch(shadow, array, elements, inside, place, unit, atomic=False)
@@ -216,7 +199,7 @@ class Watch:
         self.first_writes.check(array, there, inside, place, "Atomic operation on")
         self.first_writes.note(array, there, inside)
         elements, unit = there.elements, there.unit
-        shadow = self._shadow(array, unit)
+        shadow = self._shadows.of(array, unit)
         if shadow is not None:
             touch = self._touch(shadow, array, elements, inside, place, unit, atomic=True)
             regions = shadow.regions_of(array.root)
@@ -238,32 +221,7 @@ class Watch:
         if shadow.set_up is not None:
             self._races.check(shadow.set_up, touch, array, (verb, "wrote"), same)
 
-    # ------------------------------------------------------------------ shadows
-
-    def _shadow(self, array: ArrayRef, unit: int) -> Shadow | None:
-        if array.space not in {"global", "shared"}:
-            return None
-        key: Any = "shared" if array.space == "shared" else array.root
-        if key not in self._shadows:
-            if key == "shared":
-                nbytes = self._machine.spaces["shared"].bytes.size
-                self._shadows[key] = Shadow.of(nbytes, self._machine.program.shared_granule)
-            elif key in self._watched and self._affordable(self._watched[key][1] // array.dtype.itemsize):
-                self._shadows[key] = Shadow.of(self._watched[key][1], array.dtype.itemsize)
-            else:
-                self._shadows[key] = None
-        shadow = self._shadows[key]
-        if shadow is not None and (array.dtype.itemsize % shadow.granule or unit % shadow.granule):
-            # Elements smaller than what the shadow tells apart, or at addresses between.
-            finer = shadow.finer(math.gcd(array.dtype.itemsize, unit, shadow.granule))
-            more = finer.count - shadow.count
-            self._shadows[key] = shadow = finer if self._affordable(more) else None
-        return shadow
-
-    def _affordable(self, granules: int) -> bool:
-        """Whether a shadow fits. Of larger arrays races are not looked for: rather that than no verdict at all."""
-        self._budget -= granules * BYTES_PER_GRANULE
-        return self._budget >= 0
+    # ------------------------------------------------------------------ touches
 
     def _touch(
         self, shadow: Shadow, array: ArrayRef, elements: Any, inside: Any, place: Place, unit: int, *, atomic: bool
@@ -284,20 +242,7 @@ class Watch:
             warp_epoch = warp_epoch[inside] if isinstance(warp_epoch, np.ndarray) else warp_epoch
         site = self._races.site(place)
         touch = Touch(granules, threads, epoch, warp_epoch, site, ATOMIC if atomic else PLAIN, self._time)
-        return self._in_granules(touch, shadow, array, unit)
-
-    def _in_granules(self, touch: Touch, shadow: Shadow, array: ArrayRef, unit: int) -> Touch:
-        """A touch of elements, numbers of ``unit`` bytes, as one of the granules of a shadow."""
-        granules, threads, epoch, warp_epoch = touch.granules, touch.threads, touch.epoch, touch.warp_epoch
-        if array.space == "global":
-            granules = granules - self._watched[array.root][0] // unit
-        wide = array.dtype.itemsize // shadow.granule
-        if wide > 1:
-            granules = (granules[:, None] * (unit // shadow.granule) + np.arange(wide)).reshape(-1)
-            threads = np.repeat(threads, wide)
-            epoch = np.repeat(epoch, wide) if isinstance(epoch, np.ndarray) else epoch
-            warp_epoch = np.repeat(warp_epoch, wide) if isinstance(warp_epoch, np.ndarray) else warp_epoch
-        return Touch(granules, threads, epoch, warp_epoch, touch.place, touch.kind, touch.time)
+        return self._shadows.in_granules(touch, shadow, array, unit)
 
     def _is_first_here(self, writes: Mark, touch: Touch) -> npt.NDArray[np.bool_]:
         """Where no mark of a write that changed something would be lost, unless a barrier has ordered it."""
