@@ -73,14 +73,20 @@ def skip_unless_named(request: pytest.FixtureRequest) -> None:
 
 
 def check(module: str) -> None:
-    """Fail for each test that neither passes nor is listed."""
+    """Fail for each test that neither passes nor is listed, and for what is listed and passes."""
     patterns = listed("not_yet")
+    found = list(results(module))
+    bad = [(name, reason) for name, state, reason in found if state in ("failed", "error")]
     unexpected = [
-        f"{name}: {reason}"
-        for name, state, reason in results(module)
-        if state in ("failed", "error") and not any(fnmatch.fnmatch(name, pattern) for pattern in patterns)
+        f"{name}: {reason}" for name, reason in bad if not any(fnmatch.fnmatch(name, pattern) for pattern in patterns)
     ]
-    assert not unexpected, "\n".join(unexpected)
+    stale = [
+        f"{pattern}: passes now, so take it off the list"
+        for pattern in patterns
+        if any(fnmatch.fnmatch(name, pattern) for name, *_ in found)
+        and not any(fnmatch.fnmatch(name, pattern) for name, _ in bad)
+    ]
+    assert not unexpected + stale, "\n".join(unexpected + stale)
 
 
 @pytest.mark.timeout(SECONDS_PER_MODULE + 60)
