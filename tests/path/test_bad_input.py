@@ -319,6 +319,24 @@ def test_a_race_whose_launches_can_be_recorded_is_not_measured_without_a_gpu(can
         candidate(RIGHT.replace("+ shift", "- x[i] / 64")).race("scale", n=1 << 20)
 
 
+def test_the_large_inputs_of_a_race_are_made_once_for_all_submissions(candidate, children, monkeypatch):
+    made = []
+    problem = type(candidate(RIGHT)._problems["scale"])
+    make_inputs = problem.make_inputs
+
+    def counted(self, rng, n, bumped=False):
+        made.append(n)
+        return make_inputs(self, rng, n, bumped)
+
+    monkeypatch.setattr(problem, "make_inputs", counted)
+    for n, kernels in ((3001, RIGHT), (3001, RIGHT.replace("+ shift", "- shift")), (3002, RIGHT)):
+        with pytest.raises(NotMeasured, match="no GPU"):
+            candidate(kernels).race("scale", n=n)
+    assert made == [3001, 3002]
+    kept = [inputs["x"] for inputs in children.raced_shapes.values() if inputs["x"].shape == (3001,)]
+    assert [x.strides for x in kept] == [(0,)]  # a shape and a dtype, and no values
+
+
 def test_prints_and_warnings_change_nothing(candidate):
     noise = "import sys, warnings\nprint('x' * 10_000_000)\nsys.stderr.write('y' * 1_000_000)\nwarnings.warn('z')\n"
     candidate(noise + RIGHT).check("scale", n=1000)

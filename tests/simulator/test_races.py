@@ -387,3 +387,72 @@ def test_who_is_last_at_an_atomic_operation_races_with_the_others(launch, kernel
         exec(compile(ordered, __file__, "exec"), scope)
         found = launch(scope[kernel.__name__], 2, 64, np.zeros(1, np.int32), np.zeros(2)).findings
         assert not [f for f in found if f.severity.value == "error"]
+
+
+def reads_rows(x, out):
+    s = cuda.shared.array((4, 32), float32)
+    t = cuda.threadIdx.x
+    other = 31 - t  # the same register in each turn
+    for k in range(4):
+        s[k, t] = x[t]
+    cuda.syncthreads()  # filled
+    total = float32(0)
+    for k in range(4):
+        total += s[k, other]
+    cuda.syncthreads()  # read
+    s[3, t] = total
+    out[t] = s[3, t]
+
+
+def writes_while_others_read_the_last_row(x, out):
+    s = cuda.shared.array((4, 32), float32)
+    t = cuda.threadIdx.x
+    other = 31 - t  # the same register in each turn
+    for k in range(4):
+        s[k, t] = x[t]
+    cuda.syncthreads()
+    total = float32(0)
+    for k in range(4):
+        total += s[k, other]
+    s[3, t] = total
+    out[t] = s[3, t]
+
+
+def reads_a_row_that_nobody_wrote(x, out):
+    s = cuda.shared.array((4, 32), float32)
+    t = cuda.threadIdx.x
+    other = 31 - t  # the same register in each turn
+    for k in range(3):
+        s[k, t] = x[t]
+    cuda.syncthreads()
+    total = float32(0)
+    for k in range(4):
+        total += s[k, other]
+    out[t] = total
+
+
+def reads_a_row_too_many(x, out):
+    s = cuda.shared.array((4, 32), float32)
+    t = cuda.threadIdx.x
+    other = 31 - t  # the same register in each turn
+    for k in range(4):
+        s[k, t] = x[t]
+    cuda.syncthreads()
+    total = float32(0)
+    for k in range(5):
+        total += s[k, other]
+    out[t] = total
+
+
+@pytest.mark.parametrize(
+    ("kernel", "kinds"),
+    [
+        (reads_rows, set()),
+        (writes_while_others_read_the_last_row, {"race"}),
+        (reads_a_row_that_nobody_wrote, {"uninitialised-read"}),
+        (reads_a_row_too_many, {"out-of-bounds"}),
+    ],
+)
+def test_what_a_later_turn_of_a_loop_reads_is_looked_at_like_the_first(launch, kernel, kinds):
+    result = launch(kernel, 2, 32, np.arange(32, dtype=F), np.zeros(32, F))
+    assert {finding.kind for finding in result.findings if finding.severity is Severity.ERROR} == kinds

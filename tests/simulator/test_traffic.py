@@ -184,6 +184,41 @@ def test_a_pattern_that_moves_through_a_loop_is_counted_each_time(launch):
     assert counters["global_load_sectors"] == sectors
 
 
+ROWS = 6
+
+
+def reads_rows(x, out):
+    s = cuda.shared.array((ROWS, 128), float32)
+    t = cuda.threadIdx.x
+    twice = 2 * t
+    for k in range(ROWS):
+        s[k, t] = x[k, t]
+        s[k, t + 64] = x[k, t]
+    cuda.syncthreads()
+    total = float32(0)
+    for k in range(ROWS):
+        total += s[k, twice] + x[k, t]
+    out[t] = total
+
+
+@pytest.mark.parametrize("columns", [64, 67])
+def test_a_read_that_a_loop_repeats_is_counted_each_time(launch, columns):
+    x = np.zeros((ROWS, columns), np.float32)
+    counters = launch(reads_rows, 2, 64, x, np.zeros(64, np.float32)).counters
+    blocks, warps, turns = 2, 4, 3 * ROWS  # each row of x is read three times
+    rows = [row * columns for row in range(ROWS)]
+    sectors = sum(len({(row + lane) // 8 for lane in range(warp, warp + 32)}) for row in rows for warp in (0, 32))
+    assert counters["global_loads"] == blocks * 64 * turns
+    assert counters["global_load_requests"] == warps * turns
+    assert counters["global_load_sectors"] == blocks * sectors * 3
+    assert counters["global_load_bytes"] == blocks * 64 * turns * 4
+    assert counters["shared_loads"] == blocks * 64 * ROWS
+    assert counters["shared_load_requests"] == warps * ROWS
+    assert counters["shared_load_bank_conflicts"] == warps * ROWS  # even words only: two turns each
+    assert counters["busiest_thread"] == turns + 1
+    assert counters["busiest_thread_shared"] == 3 * ROWS
+
+
 def histogram(x, bins):
     i = cuda.grid(1)
     cuda.atomic.add(bins, x[i], 1)
