@@ -44,11 +44,16 @@ def _is_overload(template: Any) -> bool:
 
 def lowers_ufunc(ufunc: np.ufunc) -> bool:
     """Whether Numba can compile this NumPy function for a GPU: it types more of them."""
+    return bool(ufunc_loops(ufunc))
+
+
+def ufunc_loops(ufunc: np.ufunc) -> dict[str, Any]:
+    """The loops of a NumPy function that Numba can compile for a GPU, by their letters ("ff->f"); none for many."""
     try:
-        cuda_target.target_context.get_ufunc_info(ufunc)
+        loops: dict[str, Any] = cuda_target.target_context.get_ufunc_info(ufunc)
     except KeyError:
-        return False
-    return True
+        return {}
+    return loops
 
 
 def callee_key(callee: Any) -> Any:

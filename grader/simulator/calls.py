@@ -17,15 +17,13 @@ from grader.simulator.frontend import KernelError, types
 from grader.simulator.index_loops import begin_enumerated_elements, begin_indices, begin_views
 from grader.simulator.loops import begin_enumerate, begin_iterator, begin_zip, take_next
 from grader.simulator.numba_types import convert, dtype_of, is_scalar, is_static, plain
-from grader.simulator.operations import ARITHMETIC, COMPARISONS, INPLACE, MATH, MOST_OF_MIXED, UNARY
+from grader.simulator.operations import ARITHMETIC, COMPARISONS, INPLACE, MATH, MOST_OF_MIXED, NO_FLOPS, UNARY
 from grader.simulator.operators import translate_operator
 from grader.simulator.ranges import make_iterator
 from grader.simulator.registry import DEVICE_CALLS, Handler, declared_as
 from grader.simulator.rejections import NO_TEXT
 from grader.simulator.scalar_calls import make_complex, round_number
-
-# They pick, or move bits.
-NO_FLOPS = {abs, max, min, np.abs, np.fabs, np.maximum, np.minimum, np.fmax, np.fmin, np.copysign, np.negative, np.sign}
+from grader.simulator.ufunc_calls import takes_arrays, translate_ufunc
 
 
 def translate_call(body: Body, target: Any, expr: Any, key: Any) -> bool:
@@ -47,6 +45,9 @@ def translate_call(body: Body, target: Any, expr: Any, key: Any) -> bool:
     if isinstance(key, np.ufunc) and not lowers_ufunc(key):
         better = f"use math.{key.__name__}" if hasattr(math, key.__name__) else "use Python's operators and math"
         raise KernelError(f"Numba knows np.{key.__name__} but cannot compile it for a GPU: {better}.", body.line)
+    if isinstance(key, np.ufunc) and takes_arrays(signature):
+        translate_ufunc(body, target, key, [(body.register(arg.name), body.type_of(arg)) for arg in expr.args])
+        return True
     if getattr(key, "__name__", "") == "resolve_getattr":
         raise KernelError("Numba cannot compile getattr for a GPU: write the attribute's name.", body.line)
     try:

@@ -22,6 +22,7 @@ from grader.simulator.operators import translate_operator
 from grader.simulator.program import Registers
 from grader.simulator.promotions import note_promotion
 from grader.simulator.structs import field_name, get_field, get_field_of_array, is_record
+from grader.simulator.ufunc_calls import IN_PLACE, translate_ufunc
 
 
 def _cast(body: Body, target: Any, expr: Any) -> None:
@@ -37,6 +38,11 @@ def _binop(body: Body, target: Any, expr: Any) -> None:
 
 
 def _inplace_binop(body: Body, target: Any, expr: Any) -> None:
+    ufunc = IN_PLACE.get(expr.immutable_fn)
+    if isinstance(plain(body.type_of(expr.lhs)), types.Array) and ufunc is not None:
+        given = [(body.register(operand.name), body.type_of(operand)) for operand in (expr.lhs, expr.rhs, expr.lhs)]
+        translate_ufunc(body, target, ufunc, given)
+        return
     _binary(body, target, expr, expr.immutable_fn)
 
 

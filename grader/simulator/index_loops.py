@@ -6,7 +6,8 @@ goes on where the first left off, and ends at once where that was the end.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +19,8 @@ from grader.simulator.frontend import types
 from grader.simulator.loops import POSITION, PositionLoop
 from grader.simulator.machine import Machine
 from grader.simulator.numba_types import plain
-from grader.simulator.ranges import make_iterator
+from grader.simulator.program import Branch, Jump, Registers
+from grader.simulator.ranges import advance, make_iterator
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,8 @@ def unravel(position: Any, shape: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(reversed(index))
 
 
-def _count(shape: tuple[Any, ...]) -> Any:
+def count_of(shape: tuple[Any, ...]) -> Any:
+    """How many elements a shape has."""
     count: Any = np.int64(1)
     for length in shape:
         count = count * length
@@ -62,7 +65,7 @@ def begin_indices(body: Body, target: Any, expr: Any, signature: Any) -> None:
     else:
         body.compute(items, lambda *shape: shape, registers)
     position = body.unit.new_register()
-    body.compute(position, lambda shape: make_iterator(POSITION, 0, _count(shape), 1), (items,))
+    body.compute(position, lambda shape: make_iterator(POSITION, 0, count_of(shape), 1), (items,))
     body.static[target.name] = IndexLoop(position, items, body.place(), gives_index=True, gives_element=False)
 
 
@@ -87,5 +90,29 @@ def begin_flat(body: Body, target: Any, expr: Any) -> None:
 def _begin_elements(body: Body, target: Any, array: Any, gives_index: bool, get: Callable[..., Any]) -> None:
     items, position = body.register(target.name), body.unit.new_register()
     body.compute(items, lambda value: value, (body.register(array.name),))
-    body.compute(position, lambda value: make_iterator(POSITION, 0, _count(value.shape), 1), (items,))
+    body.compute(position, lambda value: make_iterator(POSITION, 0, count_of(value.shape), 1), (items,))
     body.static[target.name] = IndexLoop(position, items, body.place(), gives_index, True, get)
+
+
+@contextmanager
+def each_position(body: Body, array: int) -> Iterator[int]:
+    """A loop of blocks over the elements of the array in a register; what is added while it holds is done for each.
+
+    Gives the register of an element's number, from 0, for ``unravel``.
+    """
+    position, number, there = (body.unit.new_register() for _ in range(3))
+    body.compute(position, lambda value: make_iterator(POSITION, 0, count_of(value.shape), 1), (array,))
+    before = body.block
+    head = body.start_block()
+    before.end = Jump(head)
+
+    def step(m: Machine, r: Registers) -> None:
+        r[number], r[there] = advance(m, position, r[position])
+
+    body.add(step, (position,), (number, there))
+    turn = body.block
+    turn.note_reads((there,))
+    inner = body.start_block()
+    yield number
+    body.block.end = Jump(head)
+    turn.end = Branch(there, inner, body.start_block(), body.place())

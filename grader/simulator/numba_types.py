@@ -29,7 +29,9 @@ _STATIC_TYPES = ("Module", "Function", "BoundFunction", "Dispatcher", "NumberCla
 Cast = Callable[[Any], Any]
 # numba-cuda has a numpy_support of its own.
 _HAS_OWN = importlib.util.find_spec("numba.cuda.np") is not None
-from_dtype: Any = importlib.import_module(f"numba.{'cuda.' if _HAS_OWN else ''}np.numpy_support").from_dtype
+_numpy_support: Any = importlib.import_module(f"numba.{'cuda.' if _HAS_OWN else ''}np.numpy_support")
+from_dtype = _numpy_support.from_dtype
+ufunc_find_matching_loop = _numpy_support.ufunc_find_matching_loop
 
 
 def plain(numba_type: Any) -> Any:

@@ -218,3 +218,5 @@ MATH: dict[Any, Operation] = {
 for _function in vars(np).values():
     if isinstance(_function, np.ufunc) and _function.nout == 1 and _function.signature is None:
         MATH[_function] = _function
+# They pick, or move bits.
+NO_FLOPS = {abs, max, min, np.abs, np.fabs, np.maximum, np.minimum, np.fmax, np.fmin, np.copysign, np.negative, np.sign}

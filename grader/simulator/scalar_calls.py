@@ -103,14 +103,10 @@ def _polar(value: Any) -> tuple[Any, Any]:
     return np.abs(value), np.angle(value)
 
 
-def _from_polar(size: Any, angle: Any) -> Any:
-    """As Python does it: an angle that is no number matters only if the size is neither zero nor infinite."""
-    known = np.isfinite(angle)
-    real = np.where(
-        known, size * np.cos(angle), np.where(size == 0, np.abs(size), np.where(np.isinf(size), size, np.nan))
-    )
-    imag = np.where(known, size * np.sin(angle), np.where(size == 0, 0.0, np.where(np.isinf(size), angle, np.nan)))
-    return _complex(real, imag)
+def _exponential(value: Any) -> Any:
+    """Numba gives a zero without signs for minus infinity and an angle that is none (C11, G.6.3.1: they are free)."""
+    none = np.isneginf(np.real(value)) & ~np.isfinite(np.imag(value))
+    return np.where(none, np.zeros_like(value), np.exp(value))
 
 
 def _logarithm(value: Any, base: Any | None = None) -> Any:
@@ -124,13 +120,13 @@ _FUNCTIONS: dict[Any, Operation] = {
     np.ldexp: np.ldexp,
     cmath.phase: np.angle,
     cmath.polar: _polar,
-    cmath.rect: _from_polar,
+    cmath.exp: _exponential,
     cmath.log: _logarithm,
     cmath.isnan: np.isnan,
     cmath.isinf: np.isinf,
     cmath.isfinite: np.isfinite,
 }
-for _name in ("exp", "log10", "sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh"):
+for _name in ("log10", "sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh"):
     _FUNCTIONS[getattr(cmath, _name)] = getattr(np, _name)
 for _name in ("asin", "acos", "atan", "asinh", "acosh", "atanh"):
     _FUNCTIONS[getattr(cmath, _name)] = getattr(np, "arc" + _name[1:])

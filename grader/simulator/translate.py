@@ -44,6 +44,7 @@ NOT_IN_KERNELS = {
     "build_set": "sets",
     "build_map": "dictionaries",
     "yield": "yield",
+    "arrayexpr": "results that are whole arrays: it works on single elements, as in out[i] = a[i] + b[i]",
 }
 
 

@@ -227,6 +227,36 @@ out[i]=a[i] is None
 out[i]=a is a
 out[i]=a is out
 out[i]=a is None
+np.sin(a,out)
+np.sin(a)
+np.sin(b,out)
+np.sin(a,b)
+np.sin(2.0,out)
+np.sin(a,out=out)
+np.sqrt(a,out)
+np.add(a,a,out)
+np.less(a,a,out)
+np.maximum(a,2,out)
+np.arctan2(a,b[0,0],out)
+np.logical_not(a,a)
+np.left_shift(a,1,out)
+np.conjugate(q['w'],q['w'])
+np.sin(q['w'],out)
+np.sin(q['n'],out)
+np.sin(out,q['n'])
+np.sin(a,out[2:])
+out[i]=np.sin(a,out)[0]
+out/=2
+out+=2
+out*=2
+out//=2
+out%=2
+out**=2
+n=q['n']; n<<=1
+n=q['n']; n&=a
+n=q['n']; n/=2
+out[0:2]/=2
+b[0]/=2
 """.strip().splitlines()
 
 

@@ -296,11 +296,25 @@ def test_rect_of_angles_that_are_no_numbers(launch):
         i = cuda.grid(1)
         out[i] = cmath.rect(size[i], angle[i])
 
-    sizes = [0.0, 0.0, math.inf, 2.0]
-    angles = [math.inf, math.nan, math.nan, 0.5]
-    out = np.zeros(4, np.complex128)
-    launch(kernel, 1, 4, np.array(sizes), np.array(angles), out)
+    sizes = [0.0, 0.0, math.inf, 2.0, math.inf, -math.inf, -math.inf]
+    angles = [math.inf, math.nan, math.nan, 0.5, 0.0, 0.0, 2.0]
+    out = np.zeros(7, np.complex128)
+    launch(kernel, 1, 7, np.array(sizes), np.array(angles), out)
     np.testing.assert_array_equal(out, [cmath.rect(r, phi) for r, phi in zip(sizes, angles, strict=True)])
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+def test_exp_of_complex_numbers_at_their_limits(launch, dtype):
+    def kernel(z, out):
+        i = cuda.grid(1)
+        out[i] = cmath.exp(z[i])
+
+    parts = [-math.inf, -1.5, 0.0, 2.0]
+    z = np.array([complex(x, y) for x in parts for y in (-2.0, 0.0, 1.0)] + [complex(-math.inf, math.inf)], dtype)
+    out = np.zeros_like(z)
+    launch(kernel, 1, z.size, z, out)
+    np.testing.assert_allclose(out, [cmath.exp(each) for each in z], rtol=1e-6)
+    assert not np.signbit(out[-1].real)
 
 
 @pytest.mark.parametrize("dtype", [*INTEGERS, "bool"])
