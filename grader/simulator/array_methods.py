@@ -15,7 +15,8 @@ import numpy as np
 from grader.errors import NotSimulated
 from grader.simulator import access, views
 from grader.simulator.body import Body
-from grader.simulator.frontend import KernelError, types
+from grader.simulator.frontend import KernelError, has_run_time, types
+from grader.simulator.index_loops import count_of
 from grader.simulator.lane_values import is_wide, take
 from grader.simulator.machine import Machine
 from grader.simulator.memory import ArrayRef
@@ -43,8 +44,10 @@ def translate_method(body: Body, target: Any, expr: Any, signature: Any) -> bool
     if is_scalar(body.type_of(method.value)):
         return translate_number_method(body, target, method.value, method.name, signature)
     if method.name in _COPIES and isinstance(plain(body.type_of(method.value)), types.Array):
-        raise KernelError(
-            f"Numba cannot compile {method.name}() of arrays for a GPU: write a loop over elements.", body.line
+        if method.name == "ravel" and ravel(body, target, method.value):
+            return True
+        raise body.needs_memory(
+            f"Numba cannot compile {method.name}() of arrays for a GPU: write a loop over elements."
         )
     if method.name not in _METHODS:
         return False
@@ -72,6 +75,18 @@ def _reshape(body: Body, target: Any, value: Any, expr: Any, signature: Any) -> 
         return _contiguous(array, array.dtype, tuple(shape))
 
     body.compute(body.register(target.name), reshape, (source, *lengths))
+
+
+def ravel(body: Body, target: Any, value: Any) -> bool:
+    """``target = value.ravel()`` without a copy: Numba can compile that with its run time only."""
+    if not has_run_time() or plain(body.type_of(value)).layout != "C":
+        return False
+    body.compute(
+        body.register(target.name),
+        lambda array: _contiguous(array, array.dtype, (count_of(array.shape),)),
+        (body.register(value.name),),
+    )
+    return True
 
 
 def _contiguous(array: ArrayRef, dtype: np.dtype[Any], shape: tuple[Any, ...]) -> ArrayRef:

@@ -16,7 +16,7 @@ import numpy as np
 from grader.errors import NotSimulated
 from grader.kernels_text import Position
 from grader.records import Place, Severity
-from grader.simulator.frontend import KernelError, TypedFunction, types
+from grader.simulator.frontend import KernelError, TypedFunction, has_run_time, types
 from grader.simulator.machine import Machine
 from grader.simulator.numba_types import caster, convert, dtype_of, is_scalar, plain
 from grader.simulator.program import Block, Registers
@@ -82,6 +82,10 @@ class Body:
         place = self.place()
         return NotSimulated(f"the simulator does not know {what} (line {place.line}: {place.text})")
 
+    def needs_memory(self, message: str) -> KernelError | NotSimulated:
+        """The exception for what needs memory for a new array, which Numba refuses unless it has its run time."""
+        return self.unknown("arrays that a kernel makes") if has_run_time() else KernelError(message, self.line)
+
     def register(self, name: str) -> int:
         """The register of one of Numba's variables."""
         if name not in self.registers:
@@ -110,11 +114,10 @@ class Body:
     def hold(self, target: int, value: Any) -> None:
         """A step ``target = value`` for a value that is known now."""
         step: Callable[[Machine, Registers], None]
-        if isinstance(value, ConstantArray):
-            number = value.number
+        if _has_array(value):
 
             def step(m: Machine, r: Registers) -> None:
-                r[target] = m.constants[number]
+                r[target] = _with_arrays(m, value)
         else:
 
             def step(m: Machine, r: Registers) -> None:
@@ -233,6 +236,17 @@ class Body:
         target = self.unit.new_register()
         self.hold(target, written)
         return target
+
+
+def _has_array(value: Any) -> bool:
+    return isinstance(value, ConstantArray) or (isinstance(value, tuple) and any(map(_has_array, value)))
+
+
+def _with_arrays(m: Machine, value: Any) -> Any:
+    """A constant, with its captured arrays where the launch has put them."""
+    if isinstance(value, tuple):
+        return tuple(_with_arrays(m, item) for item in value)
+    return m.constants[value.number] if isinstance(value, ConstantArray) else value
 
 
 def _note_missing(m: Machine, there: Any, place: Place) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from grader.simulator.array_methods import sum_elements, translate_method
+from grader.simulator.array_methods import ravel, sum_elements, translate_method
 from grader.simulator.body import Body
 from grader.simulator.callees import lowers_ufunc
 from grader.simulator.frontend import KernelError, types
@@ -206,7 +206,12 @@ def _slice_call(body: Body, target: Any, expr: Any, signature: Any) -> None:
 
 
 def _refuse_copy(body: Body, target: Any, expr: Any, signature: Any) -> None:
-    raise KernelError("Numba cannot compile copies of arrays for a GPU: it would need memory for them.", body.line)
+    raise body.needs_memory("Numba cannot compile copies of arrays for a GPU: it would need memory for them.")
+
+
+def _ravel(body: Body, target: Any, expr: Any, signature: Any) -> None:
+    if not ravel(body, target, expr.args[0]):
+        _refuse_copy(body, target, expr, signature)
 
 
 def _tuple(body: Body, target: Any, expr: Any, signature: Any) -> None:
@@ -230,7 +235,7 @@ _CALLS: dict[Any, Handler] = {
     iter: begin_iterator,
     next: take_next,
     tuple: _tuple,
-    np.ravel: _refuse_copy,
+    np.ravel: _ravel,
     np.copy: _refuse_copy,
     np.sum: lambda b, t, e, s: sum_elements(b, t, e.args[0], s),
 }

@@ -17,7 +17,7 @@ from grader.simulator.body import Body
 from grader.simulator.frontend import KernelError, has_builtin_target, types
 from grader.simulator.loops import begin_loop, next_item
 from grader.simulator.machine import Machine
-from grader.simulator.numba_types import convert, dtype_of, is_scalar, plain
+from grader.simulator.numba_types import convert, dtype_of, has_values, is_scalar, plain
 from grader.simulator.operators import translate_operator
 from grader.simulator.program import Registers
 from grader.simulator.promotions import note_promotion
@@ -120,7 +120,22 @@ def _getitem(body: Body, target: Any, expr: Any) -> None:
 
 
 def _typed_getitem(body: Body, target: Any, expr: Any) -> None:
-    _subscript(body, target, expr.value, expr.index)
+    """``items[index]`` in one of the copies that Numba makes of a loop by ``literal_unroll``, one for each type.
+
+    Only lanes whose item is of this copy's type come here.
+    """
+    value_type, wanted = plain(body.type_of(expr.value)), plain(expr.dtype)
+    if not isinstance(value_type, types.Tuple) or is_scalar(wanted) or not has_values(wanted):
+        _subscript(body, target, expr.value, expr.index)
+        return
+    ours = [k for k, item in enumerate(value_type) if plain(item) == wanted]
+    register = body.register(target.name)
+    numbers = np.array([ours.index(k) if k in ours else 0 for k in range(len(value_type))])
+
+    def pick(items: tuple[Any, ...], index: Any) -> Any:
+        return views.pick(tuple(items[k] for k in ours), numbers[index])
+
+    body.compute(register, pick, (body.register(expr.value.name), body.register(expr.index.name)))
 
 
 def _subscript(body: Body, target: Any, value: Any, index: Any) -> None:

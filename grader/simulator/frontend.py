@@ -27,6 +27,7 @@ from grader.simulator import positions
 from grader.simulator.rejections import explain, is_numbas
 
 types: Any = numba_compiler.types
+config: Any = numba_dispatcher.config
 _compile_extra: Any = getattr(numba_compiler, "compile_extra", None) or numba_compiler.compiler.compile_extra
 _ERRORS: tuple[type[BaseException], ...] = (core_errors.NumbaError,)
 with contextlib.suppress(ImportError):
@@ -261,3 +262,8 @@ def _line_of_return(ir: Any, typemap: dict[str, Any]) -> int:
 def has_builtin_target() -> bool:
     """Whether typing uses Numba's built-in CUDA target rather than numba-cuda."""
     return "numba_cuda" not in (cuda.__file__ or "")
+
+
+def has_run_time() -> bool:
+    """Whether kernels are compiled with Numba's run time (NUMBA_CUDA_ENABLE_NRT), and so may make arrays."""
+    return bool(getattr(config, "CUDA_ENABLE_NRT", False))

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from grader.simulator.body import Body
-from grader.simulator.frontend import KernelError, types
+from grader.simulator.frontend import types
 from grader.simulator.memory import ArrayRef, alike
 from grader.simulator.numba_types import convert, dtype_of, is_scalar, plain
 from grader.simulator.operations import ARITHMETIC, COMPARISONS, INPLACE, TUPLE_OPERATIONS, UNARY
@@ -53,7 +53,7 @@ def translate_operator(body: Body, target: int, function: Any, operands: list[tu
         return
     if any(isinstance(t, types.Array) for t in kinds):
         name = getattr(function, "__name__", function)
-        raise KernelError(whole_arrays(name), body.line)
+        raise body.needs_memory(whole_arrays(name))
     if any(not is_scalar(t) for t in signature.args) or not is_scalar(signature.return_type):
         raise body.unknown(f"{getattr(function, '__name__', function)} of {', '.join(map(str, signature.args))}")
     wanted = list(signature.args)

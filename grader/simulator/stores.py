@@ -9,7 +9,7 @@ from typing import Any
 
 from grader.simulator import access, views
 from grader.simulator.body import Body
-from grader.simulator.frontend import KernelError, types
+from grader.simulator.frontend import types
 from grader.simulator.machine import Machine
 from grader.simulator.numba_types import plain
 from grader.simulator.program import Registers
@@ -62,9 +62,8 @@ def _store_slice(body: Body, target: Any, indices: list[tuple[int, Any]], value:
         raise body.unknown("assigning to this")
     array_type, value_type = plain(body.type_of(target)), plain(body.type_of(value))
     if isinstance(value_type, types.Buffer):
-        raise KernelError(
-            "Numba cannot compile the assignment of an array to a slice for a GPU: copy element by element.",
-            body.line,
+        raise body.needs_memory(
+            "Numba cannot compile the assignment of an array to a slice for a GPU: copy element by element."
         )
     array, source, place = body.register(target.name), body.register(value.name), body.place()
     if isinstance(value_type, types.BaseTuple):

@@ -45,10 +45,9 @@ def translate_ufunc(body: Body, target: Any, ufunc: np.ufunc, arguments: list[tu
     """``target = ufunc(*arguments)``: registers and Numba types of inputs and outputs, arrays among them."""
     inputs, outputs = arguments[: ufunc.nin], arguments[ufunc.nin :]
     if len(outputs) != ufunc.nout:
-        raise KernelError(
+        raise body.needs_memory(
             f"Numba cannot compile np.{ufunc.__name__} of whole arrays for a GPU without an array for the result: "
-            f"write a loop over elements, or give it that array as its last argument.",
-            body.line,
+            "write a loop over elements, or give it that array as its last argument."
         )
     kinds = [plain(t) for _, t in arguments]
     layouts = [t.layout for t in kinds[: ufunc.nin] if isinstance(t, types.Array)]
