@@ -28,6 +28,7 @@ from grader.simulator.scheduler import Scheduler
 from grader.simulator.shadow import BYTES_PER_GRANULE
 from grader.simulator.signatures import choose_signature, type_of
 from grader.simulator.sources import Sources
+from grader.simulator.touched import Touched
 from grader.simulator.translate import translate
 from grader.simulator.watch import Watch
 from grader.simulator.wave import Wave
@@ -54,6 +55,8 @@ class SimulatedLaunch:
     printed: tuple[str, ...] = ()
     # What the first thread raised, if the kernel has debug=True.
     raised: Raised | None = None
+    # What it did to global memory, where that was asked for.
+    touched: tuple[Touched, ...] = ()
     # False where threads would have waited for ever: a finding says which, and the launch was given up.
     finished: bool = True
 
@@ -113,10 +116,12 @@ class Simulator:
         names: Sequence[str],
         *,
         debug: bool = False,
+        note_touched: bool = False,
     ) -> SimulatedLaunch:
         """As ``launch``, for a program of ``compile``.
 
-        ``wanted`` are its Numba types, ``given`` those of the arguments, ``names`` the names of its parameters.
+        ``wanted`` are its Numba types, ``given`` those of the arguments, ``names`` the names of its parameters;
+        ``note_touched`` asks for ``SimulatedLaunch.touched``.
         """
         check_geometry(self.gpu, configuration.grid, configuration.block)
         sizes = _sizes(program, configuration)
@@ -129,7 +134,7 @@ class Simulator:
             cast = None if isinstance(argument, ArrayRef) else caster(source, target)
             values.append(cast(value) if cast else value)
         try:
-            result = self._run(program, configuration, sizes, values, debug)
+            result = self._run(program, configuration, sizes, values, debug=debug, note_touched=note_touched)
         except MemoryError as error:
             raise NotSimulated(f"this machine has too little memory to simulate the launch: {error}") from None
         for argument, value in zip(arguments, values, strict=True):
@@ -147,7 +152,14 @@ class Simulator:
         return translate(self.frontend, typed, self._sources)
 
     def _run(
-        self, program: Program, configuration: Configuration, sizes: _Sizes, values: list[Any], debug: bool
+        self,
+        program: Program,
+        configuration: Configuration,
+        sizes: _Sizes,
+        values: list[Any],
+        *,
+        debug: bool,
+        note_touched: bool,
     ) -> SimulatedLaunch:
         findings = Findings()
         blocks, threads = configuration.blocks, configuration.block_threads
@@ -194,6 +206,7 @@ class Simulator:
             lines,
             machine.printed.lines(),
             machine.raised,
+            machine.watch.touched() if note_touched else (),
             not machine.hung,
         )
 

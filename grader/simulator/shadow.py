@@ -12,9 +12,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from grader.simulator.marks import ATOMIC, MANY, NOBODY, Mark, Numbering, Order, Threads, Touch
 from grader.simulator.memory import ArrayRef
+from grader.simulator.touched import ATOMIC as CHANGED
+from grader.simulator.touched import READ, SILENT, WRITTEN, Touched
 
 if TYPE_CHECKING:
     from grader.simulator.machine import Machine
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
 SHADOW_BYTES = 1 << 30
 # Two marks, of all the arrays above.
 BYTES_PER_GRANULE = 2 * (8 + 4 + 4 + 2 + 1 + 4)
+# By the kind of a mark of ``writes``: what was done.
+_CODES = np.array([WRITTEN, CHANGED, SILENT], np.uint8)
 
 
 @dataclass
@@ -112,6 +117,21 @@ class Shadow:
         own = self.writes.is_own(touch)
         _add(self.writes, touch.part(~own) if own.any() else touch, numbering, published)
 
+    def codes(self) -> npt.NDArray[np.uint8]:
+        """Per granule what has been done to it (``touched``)."""
+        codes = np.zeros(self.count, np.uint8)
+        if "writes" in vars(self):
+            there = self.writes.thread != NOBODY
+            codes[there] = _CODES[self.writes.kind[there]] if "kind" in self.writes.used else WRITTEN
+        if self.set_up is not None:
+            codes[self.set_up.thread != NOBODY] |= WRITTEN
+        if self.reads is not None:
+            codes[self.reads.thread != NOBODY] |= READ
+        for region in self.regions.values():
+            for touch in region.unmarked_reads:
+                codes[(touch() if callable(touch) else touch).granules] |= READ
+        return codes
+
     def forget_reads(self) -> None:
         """Every thread that could still be raced with has passed a barrier."""
         self.regions.clear()
@@ -169,6 +189,15 @@ class Shadows:
     def of_shared(self) -> Shadow | None:
         """The shadow of shared memory, if it has been touched."""
         return self._known.get("shared")
+
+    def touched(self) -> tuple[Touched, ...]:
+        """What the launch has done to each global array so far."""
+        found = (
+            Touched.of(self._watched[root][0], shadow.granule, shadow.codes())
+            for root, shadow in self._known.items()
+            if root != "shared" and shadow is not None
+        )
+        return tuple(each for each in found if each is not None)
 
     def known(self, array: ArrayRef) -> tuple[bool, Shadow | None]:
         """Whether it has been found out what shadow an array has, and that shadow."""

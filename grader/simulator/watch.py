@@ -22,6 +22,7 @@ from grader.simulator.memory import ArrayRef
 from grader.simulator.races import Races, same_value
 from grader.simulator.shadow import Shadow, Shadows
 from grader.simulator.spots import Located, Spot
+from grader.simulator.touched import Touched
 
 if TYPE_CHECKING:
     from grader.simulator.machine import Machine
@@ -222,6 +223,10 @@ class Watch:
             self._races.check(shadow.set_up, touch, array, (verb, "wrote"), same)
 
     # ------------------------------------------------------------------ touches
+
+    def touched(self) -> tuple[Touched, ...]:
+        """What the launch has done to global memory."""
+        return self._shadows.touched()
 
     def _touch(
         self, shadow: Shadow, array: ArrayRef, elements: Any, inside: Any, place: Place, unit: int, *, atomic: bool

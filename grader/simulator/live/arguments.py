@@ -27,14 +27,15 @@ class WrongArgument(TypeError):
 
 
 class Arguments:
-    """The arguments of one launch.
+    """The arguments of one launch on ``stream``, Numba's or 0.
 
     ``on_host`` are the names of those that were copied from the host, ``misread`` says of which the bytes are read as
     another dtype than theirs.
     """
 
-    def __init__(self, api: DriverApi) -> None:
+    def __init__(self, api: DriverApi, stream: Any) -> None:
         self._api = api
+        self._stream = stream
         self.on_host: list[str] = []
         self.misread: list[str] = []
         self._after: list[Callable[[], Any]] = []
@@ -91,11 +92,11 @@ class Arguments:
         """A device array in place of an array of the host."""
         self.on_host.append(name)
         out_only = isinstance(hint, numba_args.Out) and not isinstance(hint, numba_args.InOut)
-        device, _ = devicearray.auto_device(hint.value, copy=not out_only)
+        device, _ = devicearray.auto_device(hint.value, stream=self._stream, copy=not out_only)
         array = hint.value
         writeable = isinstance(array, np.ndarray | np.void) and array.flags.writeable
         if writeable and not isinstance(hint, numba_args.In):
-            self._after.append(lambda: device.copy_to_host(array))
+            self._after.append(lambda: device.copy_to_host(array, stream=self._stream))
         return device
 
     def finish(self) -> None:

@@ -2,6 +2,7 @@
 
 In: the calls that Numba's contexts, streams, events and memory managers make (``driver.cuMemAlloc`` and its like).
 Out: what they expect, or Numba's ``CudaAPIError``. Everything is done when it is asked for: a stream is always idle.
+``streams`` is told what a GPU might do in another order.
 
 Names and meaning of the functions: NVIDIA, CUDA Driver API. ``binding`` has how Numba calls them.
 """
@@ -16,11 +17,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numba.cuda.cudadrv.driver as numba_driver
+import numpy as np
 
 from grader.errors import NotSimulated
 from grader.gpu_models import GpuModel, resident_blocks
 from grader.simulator.live.binding import HAS_BINDING, Handle, api_error, as_c_does, attribute_name, host_bytes, number
 from grader.simulator.live.heap import Heap, OutOfMemory
+from grader.simulator.live.streams import StreamOrder, is_default
+from grader.simulator.touched import READ, SILENT, WRITTEN, Touched
 
 # The toolkit whose features the simulator speaks of; scripts ask for it in guards.
 CUDA_VERSION = (12, 8)
@@ -56,6 +60,9 @@ class DriverApi:
         self.devices = devices
         # Host memory that was registered, by its address: where its twin on the device is, and its size.
         self.registered: dict[int, tuple[int, int]] = {}
+        self.streams = StreamOrder()
+        # Told of each copy on a stream of its own: what it is, the stream, what it touches.
+        self.on_copy: Callable[[str, int, tuple[Touched, ...]], None] = lambda what, stream, touched: None
         self._handles = itertools.count(_FIRST_HANDLE)
         self._recorded: dict[int, float | None] = {}
         self._thread = threading.local()
@@ -113,7 +120,8 @@ class DriverApi:
     def cuCtxPopCurrent(self) -> Handle:
         return self._contexts().pop()
 
-    def cuCtxSynchronize(self) -> None: ...
+    def cuCtxSynchronize(self) -> None:
+        self.streams.finish_all()
 
     def cuProfilerStart(self) -> None: ...
 
@@ -169,26 +177,50 @@ class DriverApi:
     def cuPointerGetAttribute(self, attribute: Any, address: Any) -> int:
         return number(address)
 
+    def _is_pageable(self, address: int) -> bool:
+        """Whether memory is the host's own, neither pinned nor registered: a copy to it ends before it returns."""
+        mapped = 0 <= address - self.heap.base < self.heap.bytes.size
+        return not mapped and not any(s <= address < s + size for s, (_, size) in self.registered.items())
+
+    def _copied(self, what: str, stream: Any, *stretches: tuple[int, int, int]) -> None:
+        """A copy on a stream: of each stretch of the heap its start, bytes and what was done to it (``touched``)."""
+        handle = number(stream)
+        if is_default(handle):
+            self.streams.finish_all()
+        else:
+            self.on_copy(what, handle, tuple(Touched.whole(*stretch) for stretch in stretches if stretch[1]))
+
+    def _write(self, place: int, contents: Any) -> int:
+        """Change the heap; whether that was a write or a silent one, of what was there already."""
+        here = self.heap.bytes[place : place + contents.size]
+        silent = np.array_equal(here, contents)
+        here[:] = contents
+        self.heap.note_written(place, contents.size)
+        return SILENT if silent else WRITTEN
+
     def cuMemcpyHtoD(self, target: Any, source: Any, nbytes: int, stream: Any = 0) -> None:
         place = self.place(number(target))
-        self.heap.bytes[place : place + nbytes] = host_bytes(number(source), nbytes)
-        self.heap.note_written(place, nbytes)
+        code = self._write(place, host_bytes(number(source), nbytes))
         self.copy_registered(to_host=True)
+        self._copied("the copy to the device", stream, (place, nbytes, code))
 
     def cuMemcpyDtoH(self, target: Any, source: Any, nbytes: int, stream: Any = 0) -> None:
         self.copy_registered(to_host=False)
         place = self.place(number(source))
         host_bytes(number(target), nbytes)[:] = self.heap.bytes[place : place + nbytes]
+        self._copied("the copy to the host", stream, (place, nbytes, READ))
+        if self._is_pageable(number(target)):
+            self.streams.finish(number(stream))
 
     def cuMemcpyDtoD(self, target: Any, source: Any, nbytes: int, stream: Any = 0) -> None:
         to, here = self.place(number(target)), self.place(number(source))
-        self.heap.bytes[to : to + nbytes] = self.heap.bytes[here : here + nbytes].copy()
-        self.heap.note_written(to, nbytes)
+        code = self._write(to, self.heap.bytes[here : here + nbytes].copy())
+        self._copied("the copy on the device", stream, (here, nbytes, READ), (to, nbytes, code))
 
     def cuMemsetD8(self, target: Any, byte: int, nbytes: int, stream: Any = 0) -> None:
         place = self.place(number(target))
-        self.heap.bytes[place : place + nbytes] = byte & 0xFF
-        self.heap.note_written(place, nbytes)
+        code = self._write(place, np.full(nbytes, byte & 0xFF, np.uint8))
+        self._copied("memset", stream, (place, nbytes, code))
 
     cuMemcpyHtoDAsync = cuMemcpyHtoD
     cuMemcpyDtoHAsync = cuMemcpyDtoH
@@ -205,27 +237,36 @@ class DriverApi:
                 device[:] = host
 
     def cuMemFree(self, address: Any) -> None:
-        self.heap.free(number(address) - self.heap.base)
+        self._free(number(address) - self.heap.base)
+
+    def _free(self, start: int) -> None:
+        found = self.heap.allocation(start)
+        self.heap.free(start)
+        if found is not None:
+            self.streams.forget_memory(*found)
 
     cuMemFreeHost = cuMemFree
 
     def cuMemHostUnregister(self, address: Any) -> None:
         twin, _ = self.registered.pop(number(address))
-        self.heap.free(twin)
+        self._free(twin)
 
     # ------------------------------------------------------------------ streams and events
 
     def cuStreamCreate(self, flags: Any) -> Handle:
         return Handle(next(self._handles))
 
-    def cuStreamSynchronize(self, stream: Any) -> None: ...
+    def cuStreamSynchronize(self, stream: Any) -> None:
+        self.streams.finish(number(stream))
 
-    def cuStreamWaitEvent(self, stream: Any, event: Any, flags: int) -> None: ...
+    def cuStreamWaitEvent(self, stream: Any, event: Any, flags: int) -> None:
+        self.streams.wait(number(stream), number(event))
 
     def cuStreamDestroy(self, stream: Any) -> None: ...
 
     def cuStreamAddCallback(self, stream: Any, callback: Any, data: Any, flags: int) -> None:
         """Numba's own callback is called at once: all that was asked of the stream before is done."""
+        self.streams.finish(number(stream))
         given = ctypes.cast(data, ctypes.py_object).value if isinstance(data, int) else data
         numba_driver.Stream._stream_callback(number(stream), 0, given)
 
@@ -236,13 +277,16 @@ class DriverApi:
 
     def cuEventDestroy(self, event: Any) -> None:
         self._recorded.pop(number(event), None)
+        self.streams.forget_event(number(event))
 
     def cuEventRecord(self, event: Any, stream: Any) -> None:
         self._recorded[number(event)] = time.perf_counter()
+        self.streams.record(number(event), number(stream))
 
-    def cuEventQuery(self, event: Any) -> None: ...
+    def cuEventQuery(self, event: Any) -> None:
+        self.streams.finish_event(number(event))  # it has come: a script that asks may rely on it
 
-    def cuEventSynchronize(self, event: Any) -> None: ...
+    cuEventSynchronize = cuEventQuery
 
     def cuEventElapsedTime(self, first: Any, last: Any) -> float:
         """Milliseconds between two records: the simulator's time, which says nothing about a GPU's."""

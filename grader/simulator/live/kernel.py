@@ -148,7 +148,7 @@ class SimulatedKernel:
 
     def launch(self, args: Sequence[Any], griddim: Any, blockdim: Any, stream: Any = 0, sharedmem: int = 0) -> None:
         """Run the kernel; ``session`` has the rest."""
-        self._session.launch(self, args, griddim, blockdim, int(sharedmem or 0))
+        self._session.launch(self, args, griddim, blockdim, stream, int(sharedmem or 0))
 
     def __getattr__(self, name: str) -> NoReturn:
         if name in _FROM_THE_COMPILER:

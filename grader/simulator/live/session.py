@@ -6,33 +6,34 @@ What a GPU would refuse reaches the script as Numba's exception.
 
 from __future__ import annotations
 
-import math
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from grader.errors import NotSimulated
 from grader.gpu_models import GpuModel
-from grader.records import LaunchTrace, Severity
+from grader.records import Finding, LaunchTrace, Severity
+from grader.simulator.arguments import arrays_among
 from grader.simulator.configuration import Configuration, LaunchRefused, Triple
-from grader.simulator.dimensions import unused_dimension
 from grader.simulator.findings import Findings
 from grader.simulator.frontend import KernelError
 from grader.simulator.launch import SimulatedLaunch, Simulator, deadline_in
 from grader.simulator.live.arguments import Arguments
-from grader.simulator.live.binding import launch_error
+from grader.simulator.live.binding import launch_error, number
 from grader.simulator.live.callers import calling_configuration, calling_place, is_internal
 from grader.simulator.live.driver import DriverApi
 from grader.simulator.live.heap import Heap
+from grader.simulator.live.host_findings import look_at_host, look_at_outputs
 from grader.simulator.live.kernel import SimulatedKernel, numbas_own
 from grader.simulator.live.rejected import rejection
+from grader.simulator.live.stream_races import race_of
+from grader.simulator.live.streams import Operation, is_default
 from grader.simulator.memory import ArrayRef
 from grader.simulator.printing import Raised
 from grader.simulator.scheduler import StepLimit
 from grader.simulator.sources import AnyFile
+from grader.simulator.touched import Touched
 
 # The geometry of what was compiled for no launch.
 NONE: Triple = (0, 0, 0)
@@ -45,22 +46,30 @@ class Session:
         self.gpu = gpu
         self.heap = Heap(gpu.memory_bytes)
         self.api = DriverApi(gpu, self.heap, devices)
+        self.api.on_copy = self._copy
         self.sources = AnyFile()
         self.simulator = Simulator(gpu, self.sources, self.heap, 0.0)
         self.traces: list[list[LaunchTrace]] = []
+        self._untold: list[Finding] = []  # about copies before the first launch
         self._launch_seconds = launch_seconds
         # Launches of several threads: the machine is one.
         self._lock = threading.RLock()
 
     def launch(
-        self, kernel: SimulatedKernel, args: Sequence[Any], griddim: Any, blockdim: Any, shared_bytes: int
+        self,
+        kernel: SimulatedKernel,
+        args: Sequence[Any],
+        griddim: Any,
+        blockdim: Any,
+        stream: Any,
+        shared_bytes: int,
     ) -> None:
         """Run a kernel. Raises Numba's CudaAPIError for what a GPU refuses, NotSimulated."""
         grid, block = _triple(griddim), _triple(blockdim)
         trace = LaunchTrace(kernel.py_func.__name__, calling_place(self.sources), grid, block, shared_bytes)
         with self._lock:
             try:
-                trace, raised = self._run(kernel, args, trace)
+                trace, raised, operation = self._run(kernel, args, trace, stream)
             except LaunchRefused as error:
                 advice = f" {error.advice}" if error.advice else ""
                 self._note(kernel.py_func, replace(trace, problem=f"A GPU refuses this launch: {error}.{advice}"))
@@ -77,13 +86,13 @@ class Session:
             except (NotSimulated, TypeError) as error:
                 self._note(kernel.py_func, replace(trace, problem=str(error)))
                 raise
-            self._note(kernel.py_func, trace)
+            operation.trace = self._note(kernel.py_func, trace)
         if raised is not None:
             raise raised.error()
 
     def _run(
-        self, kernel: SimulatedKernel, args: Sequence[Any], trace: LaunchTrace
-    ) -> tuple[LaunchTrace, Raised | None]:
+        self, kernel: SimulatedKernel, args: Sequence[Any], trace: LaunchTrace, stream: Any
+    ) -> tuple[LaunchTrace, Raised | None, Operation]:
         threads = trace.block[0] * trace.block[1] * trace.block[2]
         if kernel.launch_bounds and threads > kernel.max_threads_per_block:
             raise LaunchRefused(
@@ -93,7 +102,8 @@ class Session:
         if len(args) < len(kernel.argtypes):  # Numba asks where it types the kernel for a launch, not later
             raise TypeError(f"{trace.kernel} takes {len(kernel.argtypes)} arguments, and {len(args)} were given")
         self.api.copy_registered(to_host=False)
-        arguments = Arguments(self.api)
+        handle = number(getattr(stream, "handle", stream))
+        arguments = Arguments(self.api, stream)
         names = _names(kernel)
         retr: list[Any] = []
         values, given = [], []
@@ -112,7 +122,12 @@ class Session:
             kernel.argtypes,
             names,
             debug=kernel.debug,
+            note_touched=not is_default(handle),
         )
+        operation = Operation(
+            f"the launch of {trace.kernel}", trace.place, handle, result.touched, tuple(arrays_among(values))
+        )
+        races = [race_of(operation, clash) for clash in self.api.streams.add(operation)]
         for line in result.printed:
             print(line)
         arguments.finish()
@@ -121,83 +136,39 @@ class Session:
         self.api.copy_registered(to_host=True)
         # Warnings and advice on Numba's own kernels, as of cuda.reduce, are for nobody.
         findings = Findings()
-        self._look_at_host(kernel, arguments, values, trace, findings)
-        self._look_at_outputs(values, result, trace, findings)
+        look_at_host(kernel, arguments, values, trace, findings, self.sources)
+        look_at_outputs(self.heap, values, result, trace, findings)
         seen = replace(
             trace,
             findings=tuple(
                 finding
-                for finding in (*result.findings, *findings.all())
+                for finding in (*races, *result.findings, *findings.all())
                 if finding.severity is Severity.ERROR or not is_internal(finding.place.file)
             ),
             counters=result.counters | _by_name(result, values),
             lines=result.lines,
         )
-        return seen, result.raised
+        return seen, result.raised, operation
 
-    def _look_at_outputs(
-        self, values: list[Any], result: SimulatedLaunch, trace: LaunchTrace, findings: Findings
-    ) -> None:
-        """Advice on arrays that the launch wrote to, and that still hold elements that nobody has written.
+    def _copy(self, what: str, stream: int, touched: tuple[Touched, ...]) -> None:
+        """A copy on a stream; what it races with is told with the launch that it races with, or the last one."""
+        operation = Operation(what, calling_place(self.sources), stream, touched)
+        with self._lock:
+            for clash in self.api.streams.add(operation):
+                self._add_to(clash.earlier.trace, race_of(operation, clash), clash.earlier)
 
-        Another launch may be meant to write those, so it is no more than advice.
-        """
-        for array in values:
-            if not isinstance(array, ArrayRef) or not result.accesses.get(("stores", array.root)):
-                continue
-            self.api.heap.look_for_garbage(array.root)
-            total = math.prod(array.shape)
-            if array.root not in self.api.heap.garbage or not total:
-                continue
-            whole = ArrayRef.contiguous(array.space, array.name, array.dtype, array.address, array.shape)
-            if whole.strides != array.strides:
-                continue
-            nbytes = total * array.dtype.itemsize
-            flags = self.api.heap.unwritten(1)[array.address : array.address + nbytes].reshape(total, -1)
-            missing = np.flatnonzero(flags.any(axis=1))
-            if not missing.size:
-                continue
-            first = ", ".join(str(int(i)) for i in np.unravel_index(missing[0], array.shape))
-            findings.add(
-                "unwritten-elements",
-                Severity.ADVICE,
-                trace.place,
-                f"{missing.size:,} of {total:,} elements of {array.name} have not been written by now, "
-                f"{array.name}[{first}] is the first.",
-                "Does the grid reach them, and does a guard let their threads through? If another launch writes them, "
-                "all is well.",
-                array=array.name,
-            )
-
-    def _look_at_host(
-        self, kernel: SimulatedKernel, arguments: Arguments, values: list[Any], trace: LaunchTrace, findings: Findings
-    ) -> None:
-        """Findings about how the kernel was launched."""
-        if arguments.on_host:
-            names = ", ".join(arguments.on_host)
-            findings.add(
-                "host-array",
-                Severity.WARNING,
-                trace.place,
-                f"The host's {names} went to the GPU and back for this launch.",
-                "Copy once with cuda.to_device, launch as often as you like, then copy_to_host what you need.",
-            )
-        for what in arguments.misread:
-            advice = "Convert the array, or leave the signature out and let Numba infer the types."
-            findings.add("declared-dtype", Severity.WARNING, trace.place, what, advice, array=what)
-        for captured in kernel.captured:
-            if captured.has_changed():
-                findings.add(
-                    "captured-global-changed",
-                    Severity.WARNING,
-                    self.sources.place_in(captured.file, captured.line, captured.function),
-                    f"{captured.name} has changed since this kernel was compiled, which goes on with the old value.",
-                    "Hand it to the kernel as an argument, or decorate the function again.",
-                    array=captured.name,
-                )
-        missed = unused_dimension(kernel.typed, trace.grid, trace.block, values)
-        if missed:
-            findings.add("dimensions", Severity.WARNING, trace.place, missed[0], missed[1])
+    def _add_to(self, told: LaunchTrace | None, finding: Finding, *operations: Operation) -> None:
+        """Add a finding to a launch that has been told of; to the last one, or else the next one, if None."""
+        told = told or next((traced[-1] for traced in reversed(self.traces) if traced), None)
+        if told is None:
+            self._untold.append(finding)
+            return
+        added = replace(told, findings=(*told.findings, finding))
+        for traced in self.traces:
+            traced[:] = [added if each is told else each for each in traced]
+        for operation in operations:
+            if operation.trace is told:
+                operation.trace = added
 
     def not_compiled(self, function: Callable[..., Any], error: KernelError | NotSimulated) -> None:
         """Tell who traces that a kernel, or a function for kernels, was not compiled: for a launch, or for none."""
@@ -215,12 +186,17 @@ class Session:
         finding = rejection(function, error, self.sources)
         return replace(trace, problem=f"Numba cannot compile {function.__name__}.", findings=(finding,))
 
-    def _note(self, function: Callable[..., Any], trace: LaunchTrace) -> None:
-        """Tell who traces; not of launches that Numba makes on its own, as for ``array.T``."""
+    def _note(self, function: Callable[..., Any], trace: LaunchTrace) -> LaunchTrace | None:
+        """Tell who traces; not of launches that Numba makes on its own, as for ``array.T``: those return None."""
         file = function.__code__.co_filename
-        if not is_internal(file) or file.endswith("reduction.py"):
-            for traced in self.traces:
-                traced.append(trace)
+        if is_internal(file) and not file.endswith("reduction.py"):
+            return None
+        if self._untold:
+            trace = replace(trace, findings=(*trace.findings, *self._untold))
+            self._untold.clear()
+        for traced in self.traces:
+            traced.append(trace)
+        return trace
 
 
 def _triple(sizes: Any) -> Triple:

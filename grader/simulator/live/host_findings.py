@@ -1,0 +1,92 @@
+"""What a script's host code shows of how it launches, and of what it launches for. Runs in anybody's own process.
+
+In: a kernel, its arguments, what its launch wrote. Out: warnings and advice with the line of the script.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from grader.records import LaunchTrace, Severity
+from grader.simulator.dimensions import unused_dimension
+from grader.simulator.findings import Findings
+from grader.simulator.launch import SimulatedLaunch
+from grader.simulator.live.arguments import Arguments
+from grader.simulator.live.heap import Heap
+from grader.simulator.live.kernel import SimulatedKernel
+from grader.simulator.memory import ArrayRef
+from grader.simulator.sources import AnyFile
+
+
+def look_at_outputs(
+    heap: Heap, values: list[Any], result: SimulatedLaunch, trace: LaunchTrace, findings: Findings
+) -> None:
+    """Advice on arrays that the launch wrote to, and that still hold elements that nobody has written.
+
+    Another launch may be meant to write those, so it is no more than advice.
+    """
+    for array in values:
+        if not isinstance(array, ArrayRef) or not result.accesses.get(("stores", array.root)):
+            continue
+        heap.look_for_garbage(array.root)
+        total = math.prod(array.shape)
+        if array.root not in heap.garbage or not total:
+            continue
+        whole = ArrayRef.contiguous(array.space, array.name, array.dtype, array.address, array.shape)
+        if whole.strides != array.strides:
+            continue
+        nbytes = total * array.dtype.itemsize
+        flags = heap.unwritten(1)[array.address : array.address + nbytes].reshape(total, -1)
+        missing = np.flatnonzero(flags.any(axis=1))
+        if not missing.size:
+            continue
+        first = ", ".join(str(int(i)) for i in np.unravel_index(missing[0], array.shape))
+        findings.add(
+            "unwritten-elements",
+            Severity.ADVICE,
+            trace.place,
+            f"{missing.size:,} of {total:,} elements of {array.name} have not been written by now, "
+            f"{array.name}[{first}] is the first.",
+            "Does the grid reach them, and does a guard let their threads through? If another launch writes them, "
+            "all is well.",
+            array=array.name,
+        )
+
+
+def look_at_host(
+    kernel: SimulatedKernel,
+    arguments: Arguments,
+    values: list[Any],
+    trace: LaunchTrace,
+    findings: Findings,
+    sources: AnyFile,
+) -> None:
+    """Findings about how the kernel was launched."""
+    if arguments.on_host:
+        names = ", ".join(arguments.on_host)
+        findings.add(
+            "host-array",
+            Severity.WARNING,
+            trace.place,
+            f"The host's {names} went to the GPU and back for this launch.",
+            "Copy once with cuda.to_device, launch as often as you like, then copy_to_host what you need.",
+        )
+    for what in arguments.misread:
+        advice = "Convert the array, or leave the signature out and let Numba infer the types."
+        findings.add("declared-dtype", Severity.WARNING, trace.place, what, advice, array=what)
+    for captured in kernel.captured:
+        if captured.has_changed():
+            findings.add(
+                "captured-global-changed",
+                Severity.WARNING,
+                sources.place_in(captured.file, captured.line, captured.function),
+                f"{captured.name} has changed since this kernel was compiled, which goes on with the old value.",
+                "Hand it to the kernel as an argument, or decorate the function again.",
+                array=captured.name,
+            )
+    missed = unused_dimension(kernel.typed, trace.grid, trace.block, values)
+    if missed:
+        findings.add("dimensions", Severity.WARNING, trace.place, missed[0], missed[1])
