@@ -19,7 +19,9 @@ from grader.records import Place, Severity
 from grader.simulator.frontend import KernelError, TypedFunction, has_run_time, types
 from grader.simulator.machine import Machine
 from grader.simulator.numba_types import caster, convert, dtype_of, is_scalar, plain
+from grader.simulator.positions import position_of
 from grader.simulator.program import Block, Registers
+from grader.simulator.rejections import is_numbas
 from grader.simulator.unit import Routine, Unit
 
 
@@ -52,9 +54,9 @@ class Body:
         self.registers: dict[str, int] = {}
         self.static: dict[str, Any] = {}
         self.definitions: dict[str, Any] = {}
-        self.line = typed.line
+        self.filename, self.line = typed.filename, typed.line
         self.position: Position | None = None
-        self._places: dict[tuple[int, Position | None], Place] = {}
+        self._places: dict[tuple[str, int, Position | None], Place] = {}
         self.called_at: Place | None = None  # of Numba's own functions: the line that is to blame
         self.uses: set[str] | None = None
         self.block: Block
@@ -66,12 +68,17 @@ class Body:
         """The line that is being translated, and the expression in it; in Numba's own code, what called it."""
         if self.called_at is not None:
             return self.called_at
-        key = self.line, self.position
+        key = self.filename, self.line, self.position
         if key not in self._places:
-            self._places[key] = self.unit.sources.place_in(
-                self.typed.filename, self.line, self.typed.name, self.position
-            )
+            self._places[key] = self.unit.sources.place_in(self.filename, self.line, self.typed.name, self.position)
         return self._places[key]
+
+    def stand_at(self, loc: Any) -> None:
+        """Go on to a statement: what Numba has inlined may come from another file, and of its own code it is the line
+        before that is to blame.
+        """
+        if loc.filename == self.typed.filename or not is_numbas(loc.filename):
+            self.filename, self.line, self.position = loc.filename, loc.line, position_of(loc)
 
     def literal(self, var: Any) -> Any:
         """The value of a variable that Numba knows to be a literal."""
