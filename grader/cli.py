@@ -344,7 +344,7 @@ def simulate(
     if as_json:
         typer.echo(found.document, nl=False)
     elif found.document:
-        _print(page, [("", ""), *simulation_page(found.groups, script.name, MODELS[gpu], _width())])
+        _print(page, [("", ""), *simulation_page(found.groups, script.name, MODELS[gpu], _width(), found.texts)])
     if not found.document:
         typer.echo("grader: the script ended its process itself; its launches are lost", err=True)
     if found.exit_code or has_errors(found.groups):

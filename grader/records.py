@@ -99,9 +99,9 @@ class LaunchRecord:
 class LaunchTrace:
     """One launch of a script on the simulator: where it was asked for, its geometry, what was seen and counted.
 
-    ``place`` is the line of the script that launches; ``problem`` says why the launch did not take place or did not
-    end, else "". A kernel that Numba rejected where nothing was launched has a grid and a block of zeros.
-    ``counters`` are sums over all threads, ``lines`` the same by line of the kernel.
+    ``place`` is the line of the script that launches, ``defined`` that with which the kernel begins; ``problem`` says
+    why the launch did not take place or did not end, else "". A kernel that Numba rejected where nothing was launched
+    has a grid and a block of zeros. ``counters`` are sums over all threads, ``lines`` the same by line of the source.
     """
 
     kernel: str
@@ -113,6 +113,7 @@ class LaunchTrace:
     counters: Mapping[str, int] = field(default_factory=dict)
     lines: Mapping[Place, Mapping[str, int]] = field(default_factory=dict)
     problem: str = ""
+    defined: Place = Place(0, "", "", "")
 
 
 @dataclass(frozen=True)
@@ -121,6 +122,24 @@ class LaunchGroup:
 
     launch: LaunchTrace
     times: int = 1
+
+
+@dataclass(frozen=True)
+class FunctionText:
+    """The text of a function that launches ran, decorators included: from ``first_line`` (1-based) to ``last_line``.
+
+    ``lines`` is empty where Python knows no text.
+    """
+
+    file: str
+    first_line: int
+    last_line: int
+    lines: tuple[str, ...] = ()
+
+    def __contains__(self, spot: tuple[str, int]) -> bool:
+        """Whether a line of a file is among them."""
+        file, line = spot
+        return self.file == file and self.first_line <= line <= self.last_line
 
 
 @dataclass(frozen=True)

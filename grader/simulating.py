@@ -20,20 +20,25 @@ from pydantic import TypeAdapter
 
 from grader.errors import UsageError
 from grader.gpu_models import MODELS
-from grader.records import LaunchGroup, LaunchTrace, Place
+from grader.records import FunctionText, LaunchGroup, LaunchTrace, Place
 
 CHILD = "grader.simulator.live"
 _LAUNCH = TypeAdapter(LaunchTrace)
 _PLACE = TypeAdapter(Place)
+_TEXTS = TypeAdapter(tuple[FunctionText, ...])
 
 
 @dataclass(frozen=True)
 class Simulation:
-    """What a script did: its exit code, its launches, and those as the JSON document that it wrote ("" if none)."""
+    """What a script did: its exit code, its launches, the text of what they ran, and the JSON document of both.
+
+    ``document`` is "" where there is none.
+    """
 
     exit_code: int
-    groups: tuple[LaunchGroup, ...]
-    document: str
+    groups: tuple[LaunchGroup, ...] = ()
+    texts: tuple[FunctionText, ...] = ()
+    document: str = ""
 
 
 def simulate(
@@ -57,8 +62,12 @@ def simulate(
             child.wait()
         code = child.wait()
         document = report.read_text(encoding="utf-8") if report.exists() else ""
-    groups = [_group(item) for item in json.loads(document)["launches"]] if document else []
-    return Simulation(128 - code if code < 0 else code, tuple(groups), document)
+    code = 128 - code if code < 0 else code
+    if not document:
+        return Simulation(code)
+    found = json.loads(document)
+    groups = tuple(_group(item) for item in found["launches"])
+    return Simulation(code, groups, _TEXTS.validate_python(found["functions"]), document)
 
 
 def _group(item: dict[str, Any]) -> LaunchGroup:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,6 +19,7 @@ from grader.records import Finding, LaunchGroup, LaunchTrace, Place, Severity
 from grader.reports.simulation import simulation_page
 from grader.reports.terminal import page
 
+ROOT = Path(__file__).parents[1]
 COMMAND = [sys.executable, "-c", "from grader.cli import main; main()"]
 
 MISSING_BARRIER = """\
@@ -191,6 +194,27 @@ def test_strided_access_is_told_with_its_sectors(tmp_path: Path) -> None:
     cost = "global memory read 4,096 elements, 128 requests, 4,096 sectors of 32 bytes"
     assert cost in " ".join(done.stdout.split())
     assert max(map(len, done.stdout.splitlines())) <= 80
+    listing = done.stdout.partition("every_32nd (script.py): what its lines cost, 147 kB moved\n")[2].splitlines()
+    assert listing[:6] == [
+        "  line bytes sectors",
+        "     4                @cuda.jit",
+        "     5                def every_32nd(source, target):",
+        "     6                    i = cuda.grid(1)",
+        "     7                    if i < target.size:",
+        ">    8  100%    32+4          target[i] = source[i * 32]",
+    ]
+
+
+@pytest.mark.parametrize("guide", ["simulator.md", "student.md"])
+def test_the_listing_in_a_guide_is_what_its_script_shows(tmp_path: Path, guide: str) -> None:
+    text = (ROOT / "docs" / guide).read_text()
+    script, listing = re.findall(
+        r"```python\n([^`]*)```[^`]*(?:`[^`\n]+`[^`]*)*```\n([^`]*what its lines cost[^`]*)```", text
+    )[0]
+    shutil.copy(ROOT / "solutions" / "03" / "wrong" / "no_tiles.py", tmp_path / "kernels.py")
+    done = simulate(tmp_path, script)
+    shown = done.stdout.replace("script.py", "transpose.py")
+    assert listing in shown
 
 
 def test_a_right_script_prints_its_results_and_ends_well(tmp_path: Path) -> None:
@@ -223,7 +247,12 @@ def test_json_is_all_that_is_on_standard_output(tmp_path: Path) -> None:
     assert document["format"] == 1
     assert (launch["kernel"], launch["times"], launch["grid"], launch["block"]) == ("double", 1, [1, 1, 1], [32, 1, 1])
     assert launch["counters"]["global_loads"] == 8
-    assert {line["place"]["line"] for line in launch["lines"]} >= {8}
+    assert launch["defined"]["line"] == 4
+    (line,) = [line for line in launch["lines"] if line["place"]["line"] == 8]
+    assert line["counters"]["global_load_sectors"] == 1
+    (function,) = document["functions"]
+    assert (function["file"], function["first_line"], function["last_line"]) == ("script.py", 4, 8)
+    assert function["lines"][0] == "@cuda.jit"
 
 
 def test_a_script_that_raises_shows_its_own_traceback_and_what_it_launched(tmp_path: Path) -> None:

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from grader.gpu_models import SECTOR_BYTES, GpuModel, occupancy
-from grader.records import LaunchGroup, LaunchTrace, Severity
+from grader.records import FunctionText, LaunchGroup, LaunchTrace, Severity
+from grader.reports.line_costs import line_costs
 from grader.reports.text import finding_lines, one_line, wrapped
 
 Line = tuple[str, str]  # text, style
@@ -77,8 +78,13 @@ ROWS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
 )
 
 
-def simulation_page(groups: Sequence[LaunchGroup], script: str, gpu: GpuModel, width: int = 80) -> list[Line]:
-    """A page for a learner: a summary, then each launch with what was wrong, what to try, and what it cost."""
+def simulation_page(
+    groups: Sequence[LaunchGroup], script: str, gpu: GpuModel, width: int = 80, texts: Sequence[FunctionText] = ()
+) -> list[Line]:
+    """A page for a learner: a summary, then each launch with what was wrong, what to try, and what it cost.
+
+    Then each kernel whose text is among ``texts``, with what its lines cost.
+    """
     page: list[Line] = [(text, "bold") for text in wrapped(summary(groups, script, gpu), width, "", "")]
     alike = _alike(groups)
     shown = [group for number, group in enumerate(alike) if number < MAX_GROUPS or has_errors([group])]
@@ -87,7 +93,8 @@ def simulation_page(groups: Sequence[LaunchGroup], script: str, gpu: GpuModel, w
         page += [("", ""), *_launch(group, gpu, width, seen)]
     if len(shown) < len(alike):
         page += [("", ""), (f"and {len(alike) - len(shown)} more kinds of launches; --json has them all", "")]
-    return page
+    listings = line_costs(groups, texts, width)
+    return [*page, ("", ""), *listings] if listings else page
 
 
 def _alike(groups: Sequence[LaunchGroup]) -> list[LaunchGroup]:

@@ -14,5 +14,6 @@ imported, aliased or captured goes on working, with Numba's own types, rules and
 - ``session`` launches on the simulator and tells who traces; ``captured`` notices globals that have changed;
 - ``rejected`` says what is wrong with a kernel that Numba rejects;
 - ``callers`` finds the line of the script that asked;
+- ``groups`` puts launches together that showed the same, ``function_texts`` finds the text of what they ran;
 - ``__main__`` runs a script, for the command ``grader simulate``.
 """

@@ -1,7 +1,7 @@
 """Runs an unchanged script on the simulator. A process of its own, started by ``grader simulate``.
 
 In: ``--report FILE --gpu MODEL --launch-seconds S SCRIPT [ARGS]…``. Out: what the script prints, its exit code, and in
-FILE a JSON document of its launches (``launch_groups``), also when the script fails.
+FILE a JSON document of its launches and the text of their kernels (``groups``), also when the script fails.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from types import ModuleType, TracebackType
 from grader.records import LaunchTrace, Place
 from grader.simulator import install, trace
 from grader.simulator.live.callers import is_internal
+from grader.simulator.live.function_texts import function_texts
 from grader.simulator.live.groups import as_json, launch_groups
 
 _SIMULATOR = str(Path(__file__).parents[1])
@@ -42,7 +43,7 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _write(report: Path, launches: Sequence[LaunchTrace]) -> None:
-    report.write_text(as_json(launch_groups(launches)), encoding="utf-8")
+    report.write_text(as_json(launch_groups(launches), function_texts(launches)), encoding="utf-8")
 
 
 def _run(script: str, args: Sequence[str], launches: Sequence[LaunchTrace]) -> int:

@@ -1,6 +1,6 @@
 """Launches that showed the same are one group, told once. Runs in anybody's own process; no Numba.
 
-In: the launches of a script, in order. Out: ``LaunchGroup`` records, and their JSON.
+In: the launches of a script, in order, and the text of their functions. Out: ``LaunchGroup`` records, and their JSON.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from grader.records import LaunchGroup, LaunchTrace
+from grader.records import FunctionText, LaunchGroup, LaunchTrace
 
 FORMAT = 1
 
@@ -21,6 +21,7 @@ def launch_groups(launches: Sequence[LaunchTrace]) -> tuple[LaunchGroup, ...]:
     for launch in launches:
         key = (
             launch.kernel,
+            launch.defined,
             launch.place,
             launch.grid,
             launch.block,
@@ -33,9 +34,10 @@ def launch_groups(launches: Sequence[LaunchTrace]) -> tuple[LaunchGroup, ...]:
     return tuple(LaunchGroup(members[0], len(members)) for members in groups.values())
 
 
-def as_json(groups: Sequence[LaunchGroup]) -> str:
-    """``{"format": 1, "launches": […]}``; each launch with ``times``, its lines as a list."""
-    document = {"format": FORMAT, "launches": [_plain(group) for group in groups]}
+def as_json(groups: Sequence[LaunchGroup], texts: Sequence[FunctionText]) -> str:
+    """``{"format": 1, "launches": […], "functions": […]}``; each launch with ``times``, its lines as a list."""
+    functions = [asdict(text) for text in texts]
+    document = {"format": FORMAT, "launches": [_plain(group) for group in groups], "functions": functions}
     return json.dumps(document, indent=1) + "\n"
 
 
@@ -44,6 +46,7 @@ def _plain(group: LaunchGroup) -> dict[str, Any]:
     lines = [{"place": asdict(place), "counters": dict(counted)} for place, counted in launch.lines.items()]
     return {
         "kernel": launch.kernel,
+        "defined": asdict(launch.defined),
         "place": asdict(launch.place),
         "times": group.times,
         "grid": launch.grid,

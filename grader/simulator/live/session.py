@@ -30,7 +30,7 @@ from grader.simulator.live.rejected import rejection
 from grader.simulator.live.stream_races import race_of
 from grader.simulator.live.streams import Operation, is_default
 from grader.simulator.memory import ArrayRef
-from grader.simulator.raising import Raised
+from grader.simulator.printing import Raised
 from grader.simulator.scheduler import StepLimit
 from grader.simulator.sources import AnyFile
 from grader.simulator.touched import Touched
@@ -66,7 +66,7 @@ class Session:
     ) -> None:
         """Run a kernel. Raises Numba's CudaAPIError for what a GPU refuses, NotSimulated."""
         grid, block = _triple(griddim), _triple(blockdim)
-        trace = LaunchTrace(kernel.py_func.__name__, calling_place(self.sources), grid, block, shared_bytes)
+        trace = self._trace(kernel.py_func, grid, block, shared_bytes)
         with self._lock:
             try:
                 trace, raised, operation = self._run(kernel, args, trace, stream)
@@ -121,6 +121,7 @@ class Session:
             tuple(given),
             kernel.argtypes,
             names,
+            debug=kernel.debug,
             note_touched=not is_default(handle),
         )
         operation = Operation(
@@ -173,13 +174,19 @@ class Session:
         """Tell who traces that a kernel, or a function for kernels, was not compiled: for a launch, or for none."""
         asked = calling_configuration()
         grid, block = (_triple(asked.griddim), _triple(asked.blockdim)) if asked is not None else (NONE, NONE)
-        trace = LaunchTrace(function.__name__, calling_place(self.sources), grid, block)
+        trace = self._trace(function, grid, block)
         if isinstance(error, KernelError):
             trace = self._rejected(function, error, trace)
         else:
             trace = replace(trace, problem=str(error))
         with self._lock:
             self._note(function, trace)
+
+    def _trace(self, function: Callable[..., Any], grid: Triple, block: Triple, shared_bytes: int = 0) -> LaunchTrace:
+        code = function.__code__
+        defined = self.sources.place_in(code.co_filename, code.co_firstlineno, function.__qualname__)
+        place = calling_place(self.sources)
+        return LaunchTrace(function.__name__, place, grid, block, shared_bytes, defined=defined)
 
     def _rejected(self, function: Callable[..., Any], error: KernelError, trace: LaunchTrace) -> LaunchTrace:
         finding = rejection(function, error, self.sources)
