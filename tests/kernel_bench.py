@@ -16,6 +16,7 @@ from grader.records import Severity
 from grader.simulator.configuration import Configuration
 from grader.simulator.launch import SimulatedLaunch, Simulator, deadline_in
 from grader.simulator.memory import ArrayRef, GlobalSpace
+from grader.simulator.unit import Options
 
 
 def _triple(size: int | tuple[int, ...]) -> tuple[int, int, int]:
@@ -32,6 +33,7 @@ def launch(
     shared: int = 0,
     cpu_seconds: float = 60.0,
     debug: bool = False,
+    fastmath: bool = False,
 ) -> SimulatedLaunch:
     """Run a kernel and change the NumPy arguments in place."""
     memory = GlobalSpace(0)
@@ -54,7 +56,8 @@ def launch(
         return references[-1][1]
 
     given = [placed(argument, name) for name, argument in zip(names, arguments, strict=False)]
-    result = simulator.launch(kernel, Configuration(_triple(grid), _triple(block), shared), given, debug=debug)
+    configuration = Configuration(_triple(grid), _triple(block), shared)
+    result = simulator.launch(kernel, configuration, given, options=Options(debug, fastmath))
     for argument, reference in references:
         flat = memory.bytes[reference.address : reference.address + argument.nbytes]
         argument[...] = flat.view(argument.dtype).reshape(argument.shape)

@@ -23,6 +23,7 @@ from grader.simulator.launch import Simulator, deadline_in
 from grader.simulator.memory import ArrayRef, GlobalSpace
 from grader.simulator.numba_types import declared_type
 from grader.simulator.scheduler import DepthLimit, StepLimit
+from grader.simulator.unit import Options
 
 
 class SimulatedDevice:
@@ -90,7 +91,7 @@ class SimulatedDevice:
                 Configuration(asked.grid, asked.block, asked.shared_bytes, place),
                 [self._reference(argument) for argument in arguments],
                 signatures=signatures,
-                debug=bool(kernel.options.debug),
+                options=Options(bool(kernel.options.debug), bool(kernel.options.fastmath)),
             )
         except KernelError as error:
             raise Refused(rejected(kernel, error, self._text)) from None

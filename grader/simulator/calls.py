@@ -19,6 +19,7 @@ from grader.simulator.loops import begin_enumerate, begin_iterator, begin_zip, t
 from grader.simulator.numba_types import convert, dtype_of, is_scalar, is_static, plain
 from grader.simulator.operations import ARITHMETIC, COMPARISONS, INPLACE, MATH, MOST_OF_MIXED, NO_FLOPS, UNARY
 from grader.simulator.operators import translate_operator
+from grader.simulator.raising import guard_division
 from grader.simulator.ranges import make_iterator
 from grader.simulator.registry import DEVICE_CALLS, Handler, declared_as
 from grader.simulator.rejections import NO_TEXT
@@ -123,6 +124,7 @@ def _range(body: Body, target: Any, expr: Any, signature: Any) -> None:
 def _divmod(body: Body, target: Any, expr: Any, signature: Any) -> None:
     result = signature.return_type[0]
     operands = tuple(body.cast_register(body.register(arg.name), body.type_of(arg), result) for arg in expr.args)
+    guard_division(body, divmod, operands[1], result)
     body.compute(body.register(target.name), lambda a, b: (np.floor_divide(a, b), np.remainder(a, b)), operands)
 
 

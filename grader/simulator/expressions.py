@@ -21,6 +21,7 @@ from grader.simulator.numba_types import convert, dtype_of, has_values, is_scala
 from grader.simulator.operators import translate_operator
 from grader.simulator.program import Registers
 from grader.simulator.promotions import note_promotion
+from grader.simulator.raising import guard_item
 from grader.simulator.structs import field_name, get_field, get_field_of_array, is_record
 from grader.simulator.ufunc_calls import IN_PLACE, translate_ufunc
 
@@ -150,6 +151,7 @@ def _subscript(body: Body, target: Any, value: Any, index: Any) -> None:
         wanted = types.UniTuple(plain(body.type_of(target)), len(value_type))
         source = body.cast_register(source, value_type, wanted)
         name = str(getattr(value, "unversioned_name", value.name)).lstrip("$")
+        guard_item(body, position, len(value_type))
 
         def step(m: Machine, r: Registers) -> None:
             r[register] = views.pick_item(m, r[source], r[position], name, place)

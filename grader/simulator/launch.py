@@ -22,14 +22,15 @@ from grader.simulator.frontend import Frontend, TypedFunction
 from grader.simulator.memory import ArrayRef, GlobalSpace, Space, round_up
 from grader.simulator.numba_types import caster
 from grader.simulator.performance_advice import Facts, advise
-from grader.simulator.printing import Raised
 from grader.simulator.program import Program
+from grader.simulator.raising import Raised
 from grader.simulator.scheduler import Scheduler
 from grader.simulator.shadow import BYTES_PER_GRANULE
 from grader.simulator.signatures import choose_signature, type_of
 from grader.simulator.sources import Sources
 from grader.simulator.touched import Touched
 from grader.simulator.translate import translate
+from grader.simulator.unit import PLAIN, Options
 from grader.simulator.watch import Watch
 from grader.simulator.wave import Wave
 
@@ -83,7 +84,7 @@ class Simulator:
         self.deadline = deadline
         self.frontend = Frontend(gpu)
         self._sources = sources
-        self._programs: dict[tuple[Any, tuple[Any, ...]], Program] = {}
+        self._programs: dict[tuple[Any, tuple[Any, ...], Options], Program] = {}
 
     def launch(
         self,
@@ -92,7 +93,7 @@ class Simulator:
         arguments: Sequence[Any],
         *,
         signatures: Sequence[tuple[Any, ...]] = (),
-        debug: bool = False,
+        options: Options = PLAIN,
     ) -> SimulatedLaunch:
         """Run ``kernel``, typed for the first of ``signatures`` that fits, or for the arguments where it has none.
 
@@ -102,9 +103,9 @@ class Simulator:
         check_geometry(self.gpu, configuration.grid, configuration.block)
         given = tuple(type_of(argument) for argument in arguments)
         wanted = choose_signature(given, signatures)
-        program = self._program(kernel, wanted)
+        program = self._program(kernel, wanted, options)
         names = kernel.__code__.co_varnames
-        return self.launch_program(program, configuration, arguments, given, wanted, names, debug=debug)
+        return self.launch_program(program, configuration, arguments, given, wanted, names)
 
     def launch_program(
         self,
@@ -115,7 +116,6 @@ class Simulator:
         wanted: tuple[Any, ...],
         names: Sequence[str],
         *,
-        debug: bool = False,
         note_touched: bool = False,
     ) -> SimulatedLaunch:
         """As ``launch``, for a program of ``compile``.
@@ -134,32 +134,25 @@ class Simulator:
             cast = None if isinstance(argument, ArrayRef) else caster(source, target)
             values.append(cast(value) if cast else value)
         try:
-            result = self._run(program, configuration, sizes, values, debug=debug, note_touched=note_touched)
+            result = self._run(program, configuration, sizes, values, note_touched=note_touched)
         except MemoryError as error:
             raise NotSimulated(f"this machine has too little memory to simulate the launch: {error}") from None
         for argument, value in zip(arguments, values, strict=True):
             copy_back(argument, value, self.memory)
         return result
 
-    def _program(self, kernel: Callable[..., Any], wanted: tuple[Any, ...]) -> Program:
-        key = (kernel, wanted)
+    def _program(self, kernel: Callable[..., Any], wanted: tuple[Any, ...], options: Options) -> Program:
+        key = (kernel, wanted, options)
         if key not in self._programs:
-            self._programs[key] = self.compile(self.frontend.type(kernel, wanted))
+            self._programs[key] = self.compile(self.frontend.type(kernel, wanted), options)
         return self._programs[key]
 
-    def compile(self, typed: TypedFunction) -> Program:
+    def compile(self, typed: TypedFunction, options: Options) -> Program:
         """The program of a typed kernel. Raises KernelError, NotSimulated."""
-        return translate(self.frontend, typed, self._sources)
+        return translate(self.frontend, typed, self._sources, options)
 
     def _run(
-        self,
-        program: Program,
-        configuration: Configuration,
-        sizes: _Sizes,
-        values: list[Any],
-        *,
-        debug: bool,
-        note_touched: bool,
+        self, program: Program, configuration: Configuration, sizes: _Sizes, values: list[Any], *, note_touched: bool
     ) -> SimulatedLaunch:
         findings = Findings()
         blocks, threads = configuration.blocks, configuration.block_threads
@@ -176,7 +169,6 @@ class Simulator:
         spaces["local"] = Space("local", wave_blocks * threads * sizes.local_segment, sizes.local_segment)
         dynamic = configuration.dynamic_shared_bytes
         machine = Scheduler(program, spaces, constants, findings, self.deadline, dynamic, self.memory, blocks * threads)
-        machine.debug = debug
         machine.watch = Watch(machine, threads, blocks, reached([*values, *constants]))
         with np.errstate(all="ignore"):
             for first in range(0, blocks, wave_blocks):

@@ -25,7 +25,7 @@ from grader.simulator.watch import Watch
 from grader.simulator.wave import Wave
 
 if TYPE_CHECKING:
-    from grader.simulator.printing import Raised
+    from grader.simulator.raising import Raised
 
 
 class Machine:
@@ -62,9 +62,8 @@ class Machine:
         self.static_shared_bytes = program.shared_layout
         self.dynamic_shared_bytes = dynamic_shared_bytes
         self.waits: Waits
-        # What threads print; and whether, as with debug=True, the host is told what they raise, and the first of it.
+        # What threads print, and the first that one of them raises, if the host is told: with debug=True.
         self.printed = Printed()
-        self.debug = False
         self.raised: Raised | None = None
         self.hung = False  # whether lanes were given up that would have waited for ever
 

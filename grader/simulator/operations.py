@@ -18,7 +18,7 @@ Operation = Callable[..., Any]
 
 
 def _power(a: Any, b: Any) -> Any:
-    """Integers to negative powers give the truncated quotient, as Numba's integer power does."""
+    """Integers to negative powers give the truncated quotient, and zero the smallest integer, as Numba has it."""
     kind = np.result_type(a, b).kind
     if kind == "f" and not isinstance(b, np.ndarray) and b == 0.5:
         # NumPy takes the square root, whose results for -inf and -0.0 are others (C11, F.10.4.4 and F.10.4.5).
@@ -27,7 +27,8 @@ def _power(a: Any, b: Any) -> Any:
         return np.power(a, b)
     negative = np.less(b, 0)
     power = np.power(a, np.abs(b))
-    quotient = np.where(np.abs(power) == 1, power, 0).astype(np.asarray(power).dtype)
+    dtype = np.asarray(power).dtype
+    quotient = np.where(np.equal(a, 0), np.iinfo(dtype).min, np.where(np.abs(power) == 1, power, 0)).astype(dtype)
     return np.where(negative, quotient, power)[()]
 
 

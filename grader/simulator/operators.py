@@ -17,6 +17,7 @@ from grader.simulator.frontend import types
 from grader.simulator.memory import ArrayRef, alike
 from grader.simulator.numba_types import convert, dtype_of, is_scalar, plain
 from grader.simulator.operations import ARITHMETIC, COMPARISONS, INPLACE, TUPLE_OPERATIONS, UNARY
+from grader.simulator.raising import guard_division, guard_power
 from grader.simulator.rejections import whole_arrays
 
 # Real operations of one complex operation.
@@ -66,6 +67,10 @@ def translate_operator(body: Body, target: int, function: Any, operands: list[tu
     elif function not in COMPARISONS and function is not operator.not_:
         wanted = [signature.return_type] * len(operands)
     registers = tuple(body.cast_register(r, t, w) for (r, t), w in zip(operands, wanted, strict=True))
+    if len(registers) > 1:
+        guard_division(body, function, registers[1], wanted[1])
+    if function is operator.pow:
+        guard_power(body, *operands)
     body.compute(target, operation, registers)
     if function in ARITHMETIC:
         body.note_flops(signature.return_type, _FLOPS_OF_COMPLEX.get(function, 1))

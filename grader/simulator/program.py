@@ -150,6 +150,7 @@ class Program:
     constants: list[Any] = field(default_factory=list)
     promotions: dict[Place, str] = field(default_factory=dict)  # why a line computes in float64
     shared_granule: int = 8  # the smallest element of any shared array, in bytes
+    debug: bool = False  # compiled with debug=True: what a kernel raises is told to the host
     cooperative: bool = False  # asks for the grid as a group: a GPU must hold all blocks at once
     # Where a barrier is named, but not called: a GPU does nothing there.
     uncalled_barriers: list[Place] = field(default_factory=list)

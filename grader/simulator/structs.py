@@ -96,8 +96,8 @@ def check_alignment(body: Body, record_type: Any, name: str) -> None:
     offset = record_type.offset(name)
     if offset % align:
         raise KernelError(
-            f"The field {name} is at byte {offset} of its record, no multiple of {align}: Numba cannot compile that. "
-            "Make the dtype with align=True, or put the larger fields first.",
+            f"The field {name} is at byte {offset} of its record, no multiple of {align}: there, type {element} is not "
+            "aligned, and Numba cannot compile that. Make the dtype with align=True, or put the larger fields first.",
             body.line,
         )
 

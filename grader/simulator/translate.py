@@ -30,12 +30,13 @@ from grader.simulator.frontend import (
 from grader.simulator.inlining import MAX_INLINE_DEPTH, Inlining
 from grader.simulator.loops import Loop
 from grader.simulator.numba_types import has_values, is_static, plain
-from grader.simulator.printing import translate_print, translate_raise
+from grader.simulator.printing import translate_print
 from grader.simulator.program import Branch, Exit, Jump, Program, Return, located
+from grader.simulator.raising import translate_raise
 from grader.simulator.sources import Sources
 from grader.simulator.stores import store
 from grader.simulator.structs import field_name, is_record, set_field
-from grader.simulator.unit import Unit
+from grader.simulator.unit import Options, Unit
 
 # These have types, but the CUDA target cannot compile them.
 NOT_IN_KERNELS = {
@@ -47,9 +48,10 @@ NOT_IN_KERNELS = {
 }
 
 
-def translate(frontend: Frontend, typed: TypedFunction, sources: Sources) -> Program:
+def translate(frontend: Frontend, typed: TypedFunction, sources: Sources, options: Options) -> Program:
     """The program of a kernel. Raises NotSimulated with the line for what the simulator does not know."""
-    unit = Unit(frontend, sources)
+    unit = Unit(frontend, sources, options)
+    unit.program.debug = options.debug
     unit.program.name = typed.name
     unit.program.registers = len(typed.arg_types)
     Statements(unit, typed, list(range(len(typed.arg_types))), None, None, ()).emit()

@@ -18,6 +18,17 @@ from grader.simulator.sources import Sources
 MAX_BLOCKS = 4000
 
 
+@dataclass(frozen=True)
+class Options:
+    """Options of ``cuda.jit`` that change what a kernel does. ``debug``: division by zero raises, and so on."""
+
+    debug: bool = False
+    fastmath: bool = False
+
+
+PLAIN = Options()
+
+
 @dataclass
 class Routine:
     """A function that calls itself: where it begins, its arguments' registers and its result's (-1: nothing)."""
@@ -30,9 +41,10 @@ class Routine:
 class Unit:
     """What all bodies of one kernel share. ``sources`` is where they were written, for places."""
 
-    def __init__(self, frontend: Frontend, sources: Sources) -> None:
+    def __init__(self, frontend: Frontend, sources: Sources, options: Options) -> None:
         self.frontend = frontend
         self.sources = sources
+        self.options = options
         self.program = Program("")
         self.shared_arrays: dict[tuple[Any, int], tuple[int, int]] = {}
         self.local_arrays: dict[tuple[Any, int], tuple[int, int]] = {}

@@ -22,6 +22,8 @@ from numba.cuda.cudadrv.driver import CudaAPIError
 from grader import simulator
 from grader.errors import NotSimulated, UsageError
 from grader.records import Severity
+from grader.simulator.frontend import numba_errors
+from grader.simulator.numba_types import from_dtype
 
 FACTOR = 2
 
@@ -594,6 +596,28 @@ def test_each_launch_of_a_rejected_kernel_is_traced_and_raises_numbas_own_error(
     (finding,) = launches[1].findings
     assert (finding.kind, finding.severity) == ("kernel-rejected", Severity.ERROR)
     assert finding.place.text.startswith("values[missing] = 1")
+
+
+def test_what_numba_cannot_compile_is_refused_where_a_signature_is_declared(launches):
+    record = from_dtype(np.dtype([("a", np.int32), ("b", np.float64)]))
+    with pytest.raises(numba_errors(), match="type float64 is not aligned"):
+
+        @cuda.jit((record[:],))
+        def kernel(a):
+            a[0].a = a[0].b
+
+    (rejected,) = launches
+    assert rejected.problem == "Numba cannot compile kernel."
+
+
+def test_a_division_by_zero_reaches_the_script_under_debug(launches):
+    @cuda.jit(debug=True, opt=False)
+    def kernel(a, out):
+        out[0] = 1 / a[0]
+
+    with pytest.raises(ZeroDivisionError, match="division by zero"):
+        kernel[1, 1](cuda.to_device(np.zeros(1)), cuda.device_array(1))
+    assert kinds(launches[0], Severity.ERROR) == ["raised"]
 
 
 def test_code_that_is_linked_is_traced_as_not_known(launches):

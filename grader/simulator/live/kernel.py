@@ -6,7 +6,6 @@ Numba's dispatcher keeps it as it keeps its own ``_Kernel``: the attributes are 
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -17,6 +16,7 @@ from grader.errors import NotSimulated
 from grader.simulator.frontend import KernelError, lowering_error, types
 from grader.simulator.live.captured import captured_by
 from grader.simulator.program import Program
+from grader.simulator.unit import Options
 
 if TYPE_CHECKING:
     from grader.simulator.live.session import Session
@@ -86,17 +86,25 @@ class SimulatedKernel:
         self.launch_config_sensitive = _depends_on_launch()
         self.captured = captured_by(py_func)
         self._program: Program | None = None
-        # At once, as Numba does: what is captured is captured now. What cannot be translated is told at the launch.
-        with contextlib.suppress(NotSimulated, KernelError):
-            self._program = session.simulator.compile(self.typed)
+        # At once, as Numba does: what is captured is captured now. What we do not know is told at the launch.
+        try:
+            self._program = session.simulator.compile(self.typed, self._options())
+        except KernelError as error:
+            session.not_compiled(py_func, error)
+            raise numbas_own(error) from None
+        except NotSimulated:
+            pass
         self._codelibrary = SimpleNamespace(get_cufunc=self._function)
 
     @property
     def program(self) -> Program:
         """What the machine runs. Raises NotSimulated, KernelError."""
         if self._program is None:
-            self._program = self._session.simulator.compile(self.typed)
+            self._program = self._session.simulator.compile(self.typed, self._options())
         return self._program
+
+    def _options(self) -> Options:
+        return Options(self.debug, bool(self.options.get("fastmath")))
 
     @property
     def argument_types(self) -> tuple[Any, ...]:

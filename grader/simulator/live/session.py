@@ -30,7 +30,7 @@ from grader.simulator.live.rejected import rejection
 from grader.simulator.live.stream_races import race_of
 from grader.simulator.live.streams import Operation, is_default
 from grader.simulator.memory import ArrayRef
-from grader.simulator.printing import Raised
+from grader.simulator.raising import Raised
 from grader.simulator.scheduler import StepLimit
 from grader.simulator.sources import AnyFile
 from grader.simulator.touched import Touched
@@ -121,7 +121,6 @@ class Session:
             tuple(given),
             kernel.argtypes,
             names,
-            debug=kernel.debug,
             note_touched=not is_default(handle),
         )
         operation = Operation(
