@@ -12,51 +12,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from grader.errors import AuthoringError
 from grader.plan import LaunchPlan
-from grader.problem import Inputs, Output, Problem
-from grader.records import Failure, Finding, LaunchRecord, Outcome, Severity
+from grader.problem import Inputs, Problem, Tolerance
+from grader.record_fields import Leaf, leaves_of
+from grader.records import Failure, Finding, Outcome, Severity
+from grader.unwritten import find_unwritten
 
 Array = npt.NDArray[Any]
 
 LARGEST_EXACT = 1 << 52  # sums of two whole numbers up to this are exact in float64
 OUT_OF_BOUNDS = "out-of-bounds"  # the kind of a device's findings of accesses outside of an array
-
-
-def fills_for(inputs: Inputs, rng: np.random.Generator) -> list[dict[str, Array]]:
-    """What outputs hold before a run: per run one element per output.
-
-    Where a dtype has NaN, one run with a signalling NaN of random payload is enough: arithmetic on it gives a
-    quiet one (IEEE 754-2019, 6.2), so no result has its bits.
-    Integers and bools need two runs with different values; an element that shows both was never written.
-    """
-    outputs = {name: np.dtype(value.dtype) for name, value in inputs.items() if isinstance(value, Output)}
-    runs = 1 if all(dtype.kind in "fc" for dtype in outputs.values()) else 2
-    return [{name: _fill(dtype, run, rng) for name, dtype in outputs.items()} for run in range(runs)]
-
-
-def _fill(dtype: np.dtype[Any], run: int, rng: np.random.Generator) -> Array:
-    if dtype.kind == "f":
-        bits = dtype.itemsize * 8
-        mantissa = np.finfo(dtype).nmant
-        payload = int(rng.integers(1, 1 << (mantissa - 1)))
-        exponent = (1 << (bits - 1 - mantissa)) - 1
-        pattern = (exponent << mantissa) | payload
-        return np.asarray(pattern, f"u{dtype.itemsize}").view(dtype)
-    if dtype.kind == "c":
-        part = _fill(np.dtype(f"f{dtype.itemsize // 2}"), run, rng)
-        return np.asarray([part, part]).view(dtype)[0:1].reshape(())
-    if dtype.kind == "b":
-        return np.asarray(bool(run), dtype)
-    return np.asarray(int(rng.integers(1, 64)) + 63 * run, dtype)  # disjoint ranges: never the same in both runs
-
-
-def untouched(found: Array, fill: Array) -> npt.NDArray[np.bool_]:
-    """Which elements still hold the fill's bits."""
-    width = f"u{found.dtype.itemsize}" if found.dtype.kind != "c" else f"u{found.dtype.itemsize // 2}"
-    left = np.ascontiguousarray(found).reshape(-1).view(width)
-    right = np.asarray(fill).reshape(-1).view(width)
-    same: npt.NDArray[np.bool_] = (left.reshape(found.size, -1) == right).all(axis=1)
-    return same.reshape(found.shape)
 
 
 def judge_outcome(
@@ -83,11 +49,11 @@ def judge_outcome(
                 return of_finding(finding, call)
     tolerance = problem.tolerance(inputs, expected)
     for name in expected:
-        unwritten = untouched(first.outputs[name], fills[0][name])
-        for outcome, fill in zip(outcomes[1:], fills[1:], strict=True):
-            unwritten = unwritten & untouched(outcome.outputs[name], fill[name])
-        if unwritten.any():
-            return _of_unwritten(name, unwritten, plan, first.launches, call)
+        failure = find_unwritten(
+            name, plan, [outcome.outputs[name] for outcome in outcomes], fills, first.launches, call
+        )
+        if failure is not None:
+            return failure
     changed = sorted({name for outcome in outcomes for name in outcome.changed_inputs})
     if changed:
         return Failure(
@@ -141,62 +107,6 @@ def of_finding(finding: Finding, call: str) -> Failure:
     )
 
 
-def _of_unwritten(
-    name: str, unwritten: npt.NDArray[np.bool_], plan: LaunchPlan, launches: Sequence[LaunchRecord], call: str
-) -> Failure:
-    total, missing = unwritten.size, int(unwritten.sum())
-    writes = sum(
-        launch.counters.get("global_stores", 0) + launch.counters.get("global_atomics", 0) for launch in launches
-    )
-    returned = f" and {plan.entry} returned a value: it must write into {name} instead" if plan.returned_value else ""
-    start = int(np.flatnonzero(unwritten)[0])
-    first = _element(name, start, unwritten.shape)
-    expected = f"all {total:,} elements of {name} written" if total > 1 else f"{first} written"
-    if missing == total and writes:
-        return Failure(
-            "nothing-written",
-            f"{name} still holds its fill value, although kernels wrote to global memory.",
-            expected=expected,
-            found=f"{writes:,} write{'s' if writes > 1 else ''} that left {name} as it was",
-            where=call,
-            advice=f"{name} holds garbage at the start: set it before you add to it or take a maximum with it. "
-            "Or did the writes go elsewhere?",
-        )
-    if missing == total:
-        return Failure(
-            "nothing-written",
-            f"{name} still holds its fill value: the kernel wrote nothing.",
-            expected=expected,
-            found=f"none written{returned}" if total > 1 else f"{first} was never written{returned}",
-            where=call,
-            advice=f"Let each thread compute its index and assign to {name}[...].",
-        )
-    pattern = ""
-    if _are_whole_lines(unwritten):
-        pattern = "Whole rows or columns are missing: are x and y swapped, in the grid or in the indices? "
-    elif unwritten.ndim == 1 and start > 1 and missing == total - start:
-        pattern = f"Everything from {first} on is missing: is cuda.blockIdx left out of the index, or a loop? "
-    return Failure(
-        "not-all-written",
-        f"{missing:,} of {total:,} elements of {name} still hold{'s' if missing == 1 else ''} the fill value.",
-        expected=expected,
-        found=f"{first} was never written{returned}",
-        where=call,
-        advice=pattern + "Do grid and block cover the whole output, and does every thread get to its assignment?",
-    )
-
-
-def _are_whole_lines(chosen: npt.NDArray[np.bool_]) -> bool:
-    """Whether the chosen elements are whole rows or columns (or slices across an axis) and nothing besides."""
-    if sum(length > 1 for length in chosen.shape) < 2:
-        return False
-    axes = range(chosen.ndim)
-    lines = np.zeros_like(chosen)
-    for axis in axes:
-        lines |= chosen.all(axis=tuple(other for other in axes if other != axis), keepdims=True)
-    return bool((lines == chosen).all())
-
-
 def _exact_difference(found: Array, expected: Array) -> Array:
     """|found - expected| of whole numbers, in Python's own where they are too large for NumPy's."""
     fit = all(int(a.min()) >= -LARGEST_EXACT and int(a.max()) <= LARGEST_EXACT for a in (found, expected) if a.size)
@@ -205,8 +115,42 @@ def _exact_difference(found: Array, expected: Array) -> Array:
     return difference
 
 
-def compare(name: str, expected: Array, found: Array, tolerance: Array, call: str) -> Failure | None:
-    """Elementwise |found - expected| <= tolerance; NaN only where NaN is expected, infinities equal."""
+def compare(name: str, expected: Array, found: Array, tolerance: Tolerance, call: str) -> Failure | None:
+    """Elementwise |found - expected| <= tolerance; NaN only where NaN is expected, infinities equal.
+
+    Records are compared number by number. Raises AuthoringError where what is expected has other fields.
+    """
+    if found.dtype.names is None:
+        return _compare(name, expected, found, tolerance, Leaf((), (found.ndim,), found.dtype), call)
+    for leaf in leaves_of(found.dtype, found.ndim):
+        numbers = leaf.of(found)
+        try:
+            wanted = leaf.of(expected)
+            bound = _of_leaf(tolerance, leaf, numbers.ndim - found.ndim)
+        except (KeyError, ValueError, IndexError):
+            raise AuthoringError(
+                f"expected() or tolerance() has no {leaf.called(name)}, which the output has"
+            ) from None
+        if wanted.shape != numbers.shape:
+            raise AuthoringError(f"expected() has {leaf.called(name)} of shape {wanted.shape}, not {numbers.shape}")
+        failure = _compare(name, wanted, numbers, bound, leaf, call)
+        if failure is not None:
+            return failure
+    return None
+
+
+def _of_leaf(tolerance: Tolerance, leaf: Leaf, axes: int) -> Array:
+    """A field's part of a tolerance that names fields; else the same for all, in each element of arrays in fields."""
+    if isinstance(tolerance, Mapping) or np.asarray(tolerance).dtype.names is not None:
+        part: Any = tolerance
+        for field in leaf.path:
+            part = part[field]
+        return np.asarray(part)
+    bound = np.asarray(tolerance)
+    return bound.reshape(bound.shape + (1,) * axes)
+
+
+def _compare(name: str, expected: Array, found: Array, tolerance: Any, leaf: Leaf, call: str) -> Failure | None:
     if expected.dtype.kind in "iub" and found.dtype.kind in "iub":
         exact = _exact_difference(found, expected)
         wrong = (found != expected) & ~(exact <= tolerance).astype(bool)
@@ -222,13 +166,13 @@ def compare(name: str, expected: Array, found: Array, tolerance: Array, call: st
     count = int(wrong.sum())
     ranked = np.where(wrong, np.nan_to_num(difference, nan=np.inf, posinf=np.inf), -1.0)
     first, worst = int(np.flatnonzero(wrong)[0]), int(np.argmax(ranked))
-    element = _element(name, first, wrong.shape)
+    element = leaf.element(name, first, wrong.shape)
     bound = float(np.broadcast_to(tolerance, wrong.shape).reshape(-1)[first])
     lines = f"{element} is {_number(found.reshape(-1)[first])}"
     if worst != first:
-        lines += f"; furthest off is {_element(name, worst, wrong.shape)}: {_number(found.reshape(-1)[worst])}"
+        lines += f"; furthest off is {leaf.element(name, worst, wrong.shape)}: {_number(found.reshape(-1)[worst])}"
         lines += f" instead of {_number(expected.reshape(-1)[worst])}"
-    many = f"{count:,} of {wrong.size:,} elements of {name} {'are' if count > 1 else 'is'} wrong."
+    many = f"{count:,} of {wrong.size:,} elements of {leaf.called(name)} {'are' if count > 1 else 'is'} wrong."
     return Failure(
         "wrong-values",
         many if wrong.size > 1 else f"{element} is wrong.",
@@ -255,11 +199,6 @@ def _hint(wrong: npt.NDArray[np.bool_], found: Array, expected: Array) -> str:
     if flat.size > 1 and flat[0] > 0 and flat[-1] == wrong.size - 1 and flat.size == wrong.size - flat[0]:
         return f"Everything before element {flat[0]} is right: check the last block, the guard and the grid size."
     return "Compare what the right and the wrong elements have in common: their row, column, block or position in it."
-
-
-def _element(name: str, flat: int, shape: tuple[int, ...]) -> str:
-    """An element as one would write it: ``out[2, 1]``."""
-    return f"{name}[{', '.join(str(int(i)) for i in np.unravel_index(flat, shape))}]" if shape else name
 
 
 def _number(value: Any) -> str:

@@ -16,7 +16,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from grader.correctness import fills_for, judge_outcome, told_once
+from grader.correctness import judge_outcome, told_once
 from grader.device_names import DeviceName
 from grader.errors import AuthoringError, DeviceFault, GraderError
 from grader.gpu_models import DEFAULT, GpuModel
@@ -29,6 +29,7 @@ from grader.sandbox.record import Call, record
 from grader.sandbox.run import describe_gpu, run
 from grader.submission import Submission
 from grader.technique import CheckFailed, Run, run_of
+from grader.unwritten import fills_for
 
 __all__ = ["Candidate", "CheckFailed", "Children", "NotMeasured", "Settings"]
 

@@ -10,169 +10,40 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-import numpy as np
 from pydantic import Field, model_validator
 
 from grader.plan_constants import (
+    ArrayConstant,
+    BoolConstant,
+    Constant,
+    EnumClassConstant,
+    EnumMemberConstant,
+    FloatConstant,
+    FunctionConstant,
+    IntConstant,
+    NamedTupleClassConstant,
+    NamedTupleConstant,
+    NoneConstant,
+    TupleConstant,
+)
+from grader.plan_dtypes import RecordDType
+from grader.plan_functions import Function
+from grader.plan_limits import (
     MAX_ARGUMENTS,
-    MAX_BUFFER_BYTES,
     MAX_BUFFERS,
-    MAX_DIMENSIONS,
     MAX_FUNCTIONS,
     MAX_GRID,
     MAX_NESTING,
     MAX_OPERATIONS,
     MAX_STREAMS,
-    MAX_TUPLE,
     MAX_UPLOAD_BYTES,
-    MAX_VIEW_BYTES,
-    ArrayConstant,
-    Base64,
-    BoolConstant,
-    Captured,
-    Constant,
     Count,
-    DType,
-    FloatConstant,
-    FunctionConstant,
     Identifier,
     Index,
-    IntConstant,
     Line,
-    NamedTupleClassConstant,
-    NamedTupleConstant,
-    NoneConstant,
     Part,
-    Shape,
-    Strides,
-    TupleConstant,
-    bytes_of_all,
-    decoded_bytes,
 )
-
-# ---------------------------------------------------------------------------- functions
-
-
-class TypeOf(Part):
-    """One type of an explicit signature: a scalar (``ndim`` None) or an array with its layout."""
-
-    dtype: DType
-    ndim: Annotated[int, Field(ge=0, le=MAX_DIMENSIONS)] | None = None
-    layout: Literal["A", "C", "F"] = "A"
-
-
-class JitOptions(Part):
-    """The options of ``@cuda.jit`` that a submission may set; others are refused by the recorder."""
-
-    debug: bool | None = None
-    opt: bool | None = None
-    lineinfo: bool | None = None
-    fastmath: bool | None = None
-    inline: Literal["always", "never"] | None = None
-    forceinline: bool | None = None
-    max_registers: Annotated[int, Field(ge=1, le=255)] | None = None
-    launch_bounds: tuple[Annotated[int, Field(ge=1, le=1024)], ...] | None = None
-
-
-class Function(Part):
-    """One function of kernels.py that a launch needs: where its code is, and what it captured.
-
-    ``code`` is the index of its code object in a pre-order walk over the code objects of the compiled text
-    (the module's is 0); ``qualname`` and ``line`` must agree with it. ``role`` says how it was decorated:
-    a kernel or device function (``cuda.jit``), an ``njit`` function, or not at all (``plain``).
-    """
-
-    code: Index
-    qualname: Annotated[str, Field(min_length=1, max_length=500)]
-    line: Line
-    role: Literal["kernel", "device", "njit", "plain"]
-    options: JitOptions = JitOptions()
-    signatures: Annotated[tuple[tuple[TypeOf, ...], ...], Field(max_length=16)] = ()
-    defaults: Annotated[tuple[Constant, ...], Field(max_length=MAX_ARGUMENTS)] = ()
-    names: Captured = Field(default_factory=dict)
-    closure: Captured = Field(default_factory=dict)
-
-
-# ---------------------------------------------------------------------------- memory
-
-
-class Buffer(Part):
-    """A stretch of device memory: an argument of the host function (by its name) or scratch of its own.
-
-    Scratch memory starts with unspecified contents unless ``data`` (base64, exactly ``nbytes``) is given,
-    as ``cuda.to_device`` of a host array gives it. ``line`` is where it was allocated (0 for arguments).
-    """
-
-    name: Identifier
-    origin: Literal["argument", "scratch"]
-    nbytes: Annotated[int, Field(ge=0, le=MAX_BUFFER_BYTES)]
-    data: Base64 | None = None
-    line: Line = 0
-
-    @model_validator(mode="after")
-    def _agree(self) -> Buffer:
-        if self.data is not None and decoded_bytes(self.data) != self.nbytes:
-            raise ValueError(f"a buffer of {self.nbytes} bytes starts with {decoded_bytes(self.data)}")
-        return self
-
-
-class View(Part):
-    """An array over a buffer: ``shape`` in elements, ``offset`` and ``strides`` in bytes."""
-
-    kind: Literal["view"] = "view"
-    buffer: Index
-    dtype: DType
-    shape: Shape
-    strides: Strides
-    offset: Count
-
-    @model_validator(mode="after")
-    def _agree(self) -> View:
-        if len(self.shape) != len(self.strides):
-            raise ValueError(f"a view has {len(self.shape)} dimensions but {len(self.strides)} strides")
-        if bytes_of_all(self.shape, self.dtype) > MAX_VIEW_BYTES:
-            raise ValueError(f"a view has more than {MAX_VIEW_BYTES} bytes of elements")
-        return self
-
-    def extent(self) -> tuple[int, int]:
-        """First byte and one past the last byte that the view can reach, relative to its buffer."""
-        if 0 in self.shape:
-            return self.offset, self.offset
-        reach = [(n - 1) * s for n, s in zip(self.shape, self.strides, strict=True)]
-        low = self.offset + sum(r for r in reach if r < 0)
-        high = self.offset + sum(r for r in reach if r > 0)
-        return low, high + np.dtype(self.dtype).itemsize
-
-
-class DataArgument(Part):
-    """A scalar argument of the host function whose value the recorder never saw, by its name."""
-
-    kind: Literal["data"] = "data"
-    name: Identifier
-
-
-class TupleArgument(Part):
-    """A tuple of kernel arguments."""
-
-    kind: Literal["arguments"] = "arguments"
-    items: Annotated[tuple[Argument, ...], Field(max_length=MAX_TUPLE)]
-
-
-Argument = Annotated[
-    View
-    | DataArgument
-    | TupleArgument
-    | IntConstant
-    | BoolConstant
-    | FloatConstant
-    | NoneConstant
-    | ArrayConstant
-    | TupleConstant,
-    Field(discriminator="kind"),
-]
-
-
-# ---------------------------------------------------------------------------- operations
+from grader.plan_memory import Argument, Buffer, DataArgument, TupleArgument, View
 
 Extent = Annotated[int, Field(ge=0, le=MAX_GRID)]
 Stream = Annotated[int, Field(ge=0, le=MAX_STREAMS)]
@@ -255,8 +126,14 @@ class LaunchPlan(Part):
                     self._check_argument(argument, depth=0)
             elif isinstance(operation, Fill):
                 self._check_view(operation.target)
-                if isinstance(operation.value, ArrayConstant) and operation.value.shape:
-                    raise ValueError("a fill's value is an array")
+                if isinstance(operation.value, ArrayConstant):
+                    if operation.value.shape:
+                        raise ValueError("a fill's value is an array")
+                    if (
+                        isinstance(operation.value.dtype, RecordDType)
+                        and operation.value.dtype != operation.target.dtype
+                    ):
+                        raise ValueError("a fill's value is a record of another dtype")
             elif isinstance(operation, Copy):
                 self._check_view(operation.source)
                 self._check_view(operation.target)
@@ -302,11 +179,14 @@ class LaunchPlan(Part):
             self._check_constant(constant.type, depth)
             for item in constant.items:
                 self._check_constant(item, depth + 1)
+        elif isinstance(constant, EnumClassConstant):
+            for member in constant.members:
+                self._check_constant(member.value, depth + 1)
+        elif isinstance(constant, EnumMemberConstant):
+            self._check_constant(constant.type, depth)
         elif isinstance(constant, FunctionConstant) and constant.index >= len(self.functions):
             raise ValueError(f"a constant names function {constant.index} of {len(self.functions)}")
 
 
 # The constants that are data, and may be passed to a kernel.
-_DATA = (IntConstant, BoolConstant, FloatConstant, NoneConstant, ArrayConstant, TupleConstant)
-
-TupleArgument.model_rebuild()
+_DATA = (IntConstant, BoolConstant, FloatConstant, NoneConstant, ArrayConstant, EnumMemberConstant, TupleConstant)

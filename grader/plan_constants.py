@@ -1,75 +1,32 @@
-"""What a plan's functions captured, as plain, validated data; and the limits and fields that all of a plan shares.
+"""What a plan's functions captured, as plain, validated data.
 
 Any process may import it: the recorder writes it, the trusted process validates it, the runner makes values of it.
 """
 
 from __future__ import annotations
 
-import keyword
 import math
 from typing import Annotated, Literal
 
-import numpy as np
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
-# What one call of a host function may ask for. Far above what any assignment needs, low enough that
-# validating and carrying out a plan stays cheap.
-MAX_OPERATIONS = 4096
-MAX_BUFFERS = 1024
-MAX_FUNCTIONS = 256
-MAX_ARGUMENTS = 64
-MAX_DIMENSIONS = 8
-MAX_BUFFER_BYTES = 1 << 36
-MAX_VIEW_BYTES = 1 << 36  # of all elements, also where strides of 0 lay them over each other: each takes time
-MAX_UPLOAD_BYTES = 8 << 20
-MAX_CONSTANT_BYTES = 64 << 10
-MAX_CONSTANTS = 256
-MAX_TUPLE = 64
-MAX_NESTING = 4
-MAX_STREAMS = 64
-MAX_GRID = 2**31 - 1
-
-Count = Annotated[int, Field(ge=0, le=2**62)]
-Line = Annotated[int, Field(ge=0, le=10_000_000)]
-Index = Annotated[int, Field(ge=0, le=1_000_000)]
-Identifier = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\W\d]\w*$")]
-
-
-def _checked_name(name: str) -> str:
-    if not name.isidentifier() or keyword.iskeyword(name):
-        raise ValueError("not a name that Python can use")
-    return name
-
-
-# What the runner puts into Python's own code for a named tuple, hence a name by Python's own rules.
-ClassName = Annotated[Identifier, AfterValidator(_checked_name)]
-FieldName = Annotated[str, Field(min_length=1, max_length=200, pattern=r"^[^\W\d_]\w*$"), AfterValidator(_checked_name)]
-DType = Annotated[str, Field(pattern=r"^(\|b1|\|[iu]1|<[iu][248]|<f[248]|<c(8|16))$")]
-Path = Annotated[str, Field(max_length=100, pattern=r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$")]
-Base64 = Annotated[str, Field(max_length=MAX_UPLOAD_BYTES * 4 // 3 + 8, pattern=r"^[A-Za-z0-9+/]*={0,2}$")]
-Shape = Annotated[tuple[Count, ...], Field(max_length=MAX_DIMENSIONS)]
-Strides = Annotated[tuple[Annotated[int, Field(ge=-(2**62), le=2**62)], ...], Field(max_length=MAX_DIMENSIONS)]
-
-
-def decoded_bytes(data: str) -> int:
-    """How many bytes base64 stands for. Raises ValueError where its length or padding is wrong."""
-    if len(data) % 4:
-        raise ValueError("base64 comes in groups of four characters")
-    return len(data) // 4 * 3 - data.count("=")
-
-
-def bytes_of_all(shape: tuple[int, ...], dtype: str) -> int:
-    """Bytes of all elements of an array; axes without any count as one, since NumPy's own limits do not know them."""
-    return math.prod(max(1, n) for n in shape) * np.dtype(dtype).itemsize
-
-
-class Part(BaseModel):
-    """Base of every piece of a plan: frozen, strict, no unknown fields."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-
-# ---------------------------------------------------------------------------- constants
+from grader.plan_dtypes import DType, RecordDType, bytes_of_all, numpy_dtype
+from grader.plan_limits import (
+    MAX_CONSTANT_BYTES,
+    MAX_CONSTANTS,
+    MAX_MEMBERS,
+    MAX_TUPLE,
+    MAX_VIEW_BYTES,
+    ClassName,
+    FieldName,
+    Identifier,
+    Index,
+    MemberName,
+    Part,
+    Path,
+    Shape,
+    decoded_bytes,
+)
 
 
 class IntConstant(Part):
@@ -127,7 +84,7 @@ class ArrayConstant(Part):
     def _agree(self) -> ArrayConstant:
         if self.scalar and self.shape:
             raise ValueError("a scalar has no shape")
-        if math.prod(self.shape) * np.dtype(self.dtype).itemsize != decoded_bytes(self.data):
+        if math.prod(self.shape) * numpy_dtype(self.dtype).itemsize != decoded_bytes(self.data):
             raise ValueError("a constant's bytes do not fit its shape and dtype")
         if bytes_of_all(self.shape, self.dtype) > MAX_VIEW_BYTES:
             raise ValueError("a constant's shape is too large")
@@ -139,6 +96,13 @@ class DTypeConstant(Part):
 
     kind: Literal["dtype"] = "dtype"
     dtype: DType
+
+
+class RecordTypeConstant(Part):
+    """Numba's type of a record, as ``numba.from_dtype`` makes it of a structured dtype."""
+
+    kind: Literal["record-type"] = "record-type"
+    dtype: RecordDType
 
 
 class NameConstant(Part):
@@ -196,16 +160,74 @@ class NamedTupleConstant(Part):
         return self
 
 
+class EnumMember(Part):
+    """A name of an enum and its value; two names of one value are one member, as in Python."""
+
+    name: MemberName
+    value: Annotated[
+        IntConstant | BoolConstant | FloatConstant | NoneConstant | StringConstant | ArrayConstant | TupleConstant,
+        Field(discriminator="kind"),
+    ]
+
+    @model_validator(mode="after")
+    def _is_data(self) -> EnumMember:
+        pending: list[Constant] = [self.value]
+        while pending:
+            value = pending.pop()
+            if isinstance(value, TupleConstant):
+                pending += value.items
+            elif isinstance(value, ArrayConstant) and value.scalar and isinstance(value.dtype, str):
+                continue
+            elif not isinstance(value, IntConstant | BoolConstant | FloatConstant | NoneConstant | StringConstant):
+                raise ValueError("the value of a member of an enum is no number, text or tuple of those")
+        return self
+
+
+class EnumClassConstant(Part):
+    """An enum, as Numba sees one: its names, their values, and whether it is an ``IntEnum``.
+
+    Numba takes no notice of other classes that an enum is made from, and of none of its methods.
+    """
+
+    kind: Literal["enum-class"] = "enum-class"
+    name: ClassName
+    base: Literal["Enum", "IntEnum"]
+    members: Annotated[tuple[EnumMember, ...], Field(min_length=1, max_length=MAX_MEMBERS)]
+
+    @model_validator(mode="after")
+    def _agree(self) -> EnumClassConstant:
+        if len({member.name for member in self.members}) != len(self.members):
+            raise ValueError("an enum has two members of one name")
+        if self.base == "IntEnum" and not all(isinstance(member.value, IntConstant) for member in self.members):
+            raise ValueError("a member of an IntEnum is no int")
+        return self
+
+
+class EnumMemberConstant(Part):
+    """A member of an enum, by one of its names."""
+
+    kind: Literal["enum"] = "enum"
+    type: EnumClassConstant
+    member: MemberName
+
+    @model_validator(mode="after")
+    def _agree(self) -> EnumMemberConstant:
+        if all(member.name != self.member for member in self.type.members):
+            raise ValueError("a member of an enum is none of its members")
+        return self
+
+
 class UnsupportedConstant(Part):
     """A captured object that is no plain data, or none that a plan can hold; kept to say so by name.
 
-    ``reason`` is set where Numba could use some such objects: "enum" for an enum or a member of one,
-    "tuple-class" for a class derived from tuple that is more than a named tuple, or an object of one.
+    ``reason`` is set where Numba could use some such objects: "enum" for an enum or a member of one, "record-type" for
+    a structured dtype or Numba's type of a record, "tuple-class" for a class derived from tuple that is more than a
+    named tuple, or an object of one.
     """
 
     kind: Literal["unsupported"] = "unsupported"
     type_name: Annotated[str, Field(max_length=200)]
-    reason: Literal["", "enum", "tuple-class"] = ""
+    reason: Literal["", "enum", "record-type", "tuple-class"] = ""
 
 
 Constant = Annotated[
@@ -221,6 +243,9 @@ Constant = Annotated[
     | TupleConstant
     | NamedTupleClassConstant
     | NamedTupleConstant
+    | RecordTypeConstant
+    | EnumClassConstant
+    | EnumMemberConstant
     | UnsupportedConstant,
     Field(discriminator="kind"),
 ]
@@ -229,3 +254,6 @@ Captured = Annotated[dict[Identifier, Constant], Field(max_length=MAX_CONSTANTS)
 TupleConstant.model_rebuild()
 NamedTupleClassConstant.model_rebuild()
 NamedTupleConstant.model_rebuild()
+EnumMember.model_rebuild()
+EnumClassConstant.model_rebuild()
+EnumMemberConstant.model_rebuild()

@@ -20,6 +20,8 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+# The largest error: of all numbers of an output, or by field of its records (a mapping, or an array of records).
+Tolerance = npt.NDArray[Any] | Mapping[str, Any]
 Floats = npt.NDArray[np.float64]
 
 
@@ -58,15 +60,21 @@ class Problem(ABC):
 
     @abstractmethod
     def expected(self, inputs: Inputs) -> dict[str, npt.NDArray[Any]]:
-        """Per output the specification's result: float64, or exact integers for integer outputs."""
+        """Per output the specification's result: float64, or exact integers for integer outputs.
+
+        For an output of records an array of records with the same fields, each float64 or exact integers.
+        """
 
     @abstractmethod
     def baseline(self, inputs: Inputs) -> dict[str, npt.NDArray[Any]]:
         """Per output what a good NumPy programmer computes, in the student's dtypes."""
 
     @abstractmethod
-    def tolerance(self, inputs: Inputs, expected: Mapping[str, npt.NDArray[Any]]) -> dict[str, Floats]:
-        """Per output the largest |found - expected| that correct code can show, broadcastable to the output."""
+    def tolerance(self, inputs: Inputs, expected: Mapping[str, npt.NDArray[Any]]) -> Mapping[str, Tolerance]:
+        """Per output the largest |found - expected| that correct code can show, broadcastable to the output.
+
+        For records one for all fields, or one by field: a mapping (of mappings, where records nest) or a record.
+        """
 
     @abstractmethod
     def work(self, inputs: Inputs) -> Work:

@@ -13,7 +13,9 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from grader.plan import JitOptions, Launch, TypeOf, View
+from grader.plan import Launch
+from grader.plan_functions import JitOptions, TypeOf
+from grader.plan_memory import View
 from grader.records import Failure, Finding, LaunchRecord
 
 
@@ -42,6 +44,17 @@ class ViewArgument:
 
     view: View
     name: str
+
+
+def filling(dtype: np.dtype[Any], value: Any) -> npt.NDArray[Any]:
+    """An array without axes that holds what ``array[...] = value`` puts into each element.
+
+    A number goes into every field of a record, as in NumPy; a record only comes with the dtype of the array.
+    """
+    made = np.zeros((), dtype)
+    with np.errstate(all="ignore"):
+        made[...] = value if dtype.names is not None else np.asarray(value).astype(dtype)
+    return made
 
 
 class Device(Protocol):

@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from grader.devices.base import Kernel, Refused, ViewArgument
+from grader.devices.base import Kernel, Refused, ViewArgument, filling
 from grader.devices.rejected import launch_refused, rejected
 from grader.errors import DeviceFault
 from grader.gpu_models import GpuModel
 from grader.kernels_text import KernelsText
-from grader.plan import Launch, View
+from grader.plan import Launch
+from grader.plan_dtypes import numpy_dtype
+from grader.plan_memory import View
 from grader.records import Failure, Finding, LaunchRecord
 from grader.simulator.configuration import LaunchRefused, check_geometry
 from grader.simulator.frontend import KernelError, numba_errors
@@ -107,7 +109,7 @@ class CudaDevice:
         return self._array_class(
             shape=view.shape,
             strides=view.strides,
-            dtype=np.dtype(view.dtype),
+            dtype=numpy_dtype(view.dtype),
             gpu_data=memory.view(view.offset, None),
         )
 
@@ -136,7 +138,8 @@ class CudaDevice:
         if kernel.function not in self._compiled:
             options = kernel.options.model_dump(exclude_none=True)
             signatures = [
-                tuple(declared_type(t.dtype, t.ndim, t.layout) for t in signature) for signature in kernel.signatures
+                tuple(declared_type(numpy_dtype(t.dtype), t.ndim, t.layout) for t in signature)
+                for signature in kernel.signatures
             ]
             declared = {"func_or_sig": signatures} if signatures else {}
             self._compiled[kernel.function] = self._cuda.jit(**declared, **options)(kernel.function)
@@ -159,10 +162,7 @@ class CudaDevice:
 
     def fill(self, target: View, value: Any, stream: int) -> None:
         """``target[...] = value``, through the host."""
-        dtype = np.dtype(target.dtype)
-        with np.errstate(all="ignore"):
-            contents = np.full(target.shape, np.asarray(value).astype(dtype), dtype)
-        self._write(target, contents, stream)
+        self._write(target, np.broadcast_to(filling(numpy_dtype(target.dtype), value), target.shape), stream)
 
     def copy(self, source: View, target: View, stream: int) -> None:
         """``target[...] = source``, through the host."""
@@ -171,12 +171,12 @@ class CudaDevice:
 
     def _host(self, buffer: int, view: View) -> npt.NDArray[Any]:
         contents = self._buffers[buffer].copy_to_host()
-        return np.ndarray(view.shape, view.dtype, contents, view.offset, view.strides)
+        return np.ndarray(view.shape, numpy_dtype(view.dtype), contents, view.offset, view.strides)
 
     def _write(self, target: View, contents: npt.NDArray[Any], stream: int) -> None:
         self._stream(stream).synchronize()
         whole = self._buffers[target.buffer].copy_to_host()
-        np.ndarray(target.shape, target.dtype, whole, target.offset, target.strides)[...] = contents
+        np.ndarray(target.shape, numpy_dtype(target.dtype), whole, target.offset, target.strides)[...] = contents
         self._buffers[target.buffer].copy_to_device(whole)
 
     def synchronize(self, stream: int | None) -> None:

@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from grader.devices.base import Kernel, Refused, ViewArgument
+from grader.devices.base import Kernel, Refused, ViewArgument, filling
 from grader.devices.rejected import launch_refused, rejected
 from grader.gpu_models import GpuModel
 from grader.kernels_text import KernelsText
-from grader.plan import Launch, View
+from grader.plan import Launch
+from grader.plan_dtypes import numpy_dtype
+from grader.plan_memory import View
 from grader.records import Failure, Finding, LaunchRecord, Severity
 from grader.simulator.configuration import Configuration, LaunchRefused
 from grader.simulator.frames import MAX_DEPTH
@@ -58,12 +60,12 @@ class SimulatedDevice:
 
     def _array(self, view: View) -> npt.NDArray[Any]:
         address, _ = self._buffers[view.buffer]
-        return np.ndarray(view.shape, view.dtype, self._memory.bytes, address + view.offset, view.strides)
+        return np.ndarray(view.shape, numpy_dtype(view.dtype), self._memory.bytes, address + view.offset, view.strides)
 
     def _note_written(self, view: View) -> None:
         """All elements of a view are about to be written."""
         address, _ = self._buffers[view.buffer]
-        itemsize = np.dtype(view.dtype).itemsize
+        itemsize = numpy_dtype(view.dtype).itemsize
         unwritten = self._memory.unwritten(1)
         flags = np.ndarray((*view.shape, itemsize), bool, unwritten, address + view.offset, (*view.strides, 1))
         flags[...] = False
@@ -76,14 +78,15 @@ class SimulatedDevice:
         view = argument.view
         root = self._buffers[view.buffer][0]
         return ArrayRef(
-            "global", argument.name, np.dtype(view.dtype), root + view.offset, view.shape, view.strides, root
+            "global", argument.name, numpy_dtype(view.dtype), root + view.offset, view.shape, view.strides, root
         )
 
     def launch(self, kernel: Kernel, asked: Launch, arguments: list[Any]) -> None:
         """Simulate a launch. Raises Refused, NotSimulated."""
         place = self._text.place(asked.line)
         signatures = [
-            tuple(declared_type(t.dtype, t.ndim, t.layout) for t in signature) for signature in kernel.signatures
+            tuple(declared_type(numpy_dtype(t.dtype), t.ndim, t.layout) for t in signature)
+            for signature in kernel.signatures
         ]
         try:
             result = self._simulator.launch(
@@ -142,8 +145,7 @@ class SimulatedDevice:
         """``target[...] = value``."""
         self._note_written(target)
         array = self._array(target)
-        with np.errstate(all="ignore"):
-            array[...] = np.asarray(value).astype(array.dtype)
+        array[...] = filling(array.dtype, value)
 
     def copy(self, source: View, target: View, stream: int) -> None:
         """``target[...] = source``."""

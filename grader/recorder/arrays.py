@@ -171,10 +171,26 @@ class DeviceArray(Contentless):
     def __getitem__(self, key: Any) -> DeviceArray:
         if isinstance(key, Contentless):
             key._refuse_reading("as an index")
+        if isinstance(key, str) or (isinstance(key, list) and key and all(isinstance(name, str) for name in key)):
+            return self._of_fields(key)
         geometry, element = geo.index(self._geometry, key)
         if element:
             self._refuse_reading(f"element {key!r}")
         return self._with(geometry)
+
+    def _of_fields(self, key: str | list[str]) -> DeviceArray:
+        """A field of an array of records, or records of some of its fields: a view, as in NumPy."""
+        missing = [name for name in ([key] if isinstance(key, str) else key) if name not in (self.dtype.names or ())]
+        if missing:
+            fields = (
+                f"its fields are {', '.join(self.dtype.names)}" if self.dtype.names else f"it is one of {self.dtype}"
+            )
+            raise ValueError(f"no field {missing[0]!r} in {self._called}: {fields}")
+        if isinstance(key, list):
+            return self._with(self._geometry, self.dtype[key])
+        assert self.dtype.fields is not None
+        field, offset = self.dtype.fields[key][:2]
+        return self._with(geo.field(self._geometry, offset, field.base.itemsize, field.shape), field.base)
 
     def getitem(self, item: Any, stream: Any = 0) -> DeviceArray:
         """``self[item]``."""
@@ -189,7 +205,8 @@ class DeviceArray(Contentless):
         """``self[key] = value`` with a scalar, a device array or a host array; broadcasts."""
         if isinstance(key, Contentless):
             key._refuse_reading("as an index")
-        target = self._with(geo.index(self._geometry, key)[0])
+        fields = isinstance(key, str | list)
+        target = self[key] if fields else self._with(geo.index(self._geometry, key)[0])
         self._context.assign(target, value, stream or self.stream)
 
     def copy_to_device(self, ary: Any, stream: Any = 0) -> None:

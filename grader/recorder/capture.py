@@ -1,70 +1,39 @@
 """What a kernel captured: globals, closure cells and defaults, as constants of the plan. Runs in the
 recorder.
 
-Comes in: function objects of kernels.py. Goes out: ``plan.Function`` entries, each function once, and
+Comes in: function objects of kernels.py. Goes out: ``plan_functions.Function`` entries, each function once, and
 constants. Anything that Numba could not use either becomes an ``UnsupportedConstant``, so that the runner
 can name it.
 """
 
 from __future__ import annotations
 
-import base64
 import dis
 import enum
-import sys
 from collections.abc import Iterator
-from types import CodeType, FunctionType, ModuleType
+from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numba
 import numpy as np
 from numba.core.dispatcher import Dispatcher
-from pydantic import TypeAdapter, ValidationError
+from numba.core.errors import NumbaError
+from numba.np import numpy_support
+from pydantic import ValidationError
 
-from grader import plan, plan_constants
+from grader import plan_constants, plan_functions, plan_limits
+from grader.plan_dtypes import plan_dtype
+from grader.recorder.constants import array_constant, is_known, scalar_constant
 from grader.recorder.contentless import Contentless
+from grader.recorder.enums import is_int_enum, members_of, name_of, plain
 from grader.recorder.forgotten_calls import forgotten_call
 from grader.recorder.launches import Kernel
 from grader.recorder.mistakes import is_a, readable, type_name
 from grader.recorder.named_tuples import defaults_of, fields_of
-from grader.recorder.names import Provided
+from grader.recorder.provided_paths import ProvidedPaths
 
 if TYPE_CHECKING:
     from grader.recorder.context import Context
-
-MODULES = ("numba", "math", "cmath", "numpy", "operator", "builtins")
-_DTYPE = TypeAdapter(plan_constants.DType)
-
-
-def numeric(dtype: np.dtype[Any]) -> bool:
-    """Whether a plan can hold elements of this dtype."""
-    try:
-        _DTYPE.validate_python(dtype.str)
-    except ValidationError:
-        return False
-    return dtype.names is None
-
-
-def scalar_constant(value: Any) -> Any | None:
-    """The constant for a bool, int, float, complex, None or NumPy scalar; None for anything else."""
-    if isinstance(value, np.generic):
-        return array_constant(np.asarray(value), scalar=True) if numeric(value.dtype) else None
-    kind = type(value)
-    if kind is bool:
-        return plan_constants.BoolConstant(value=value)
-    if kind is int and -(2**63) <= value < 2**64:
-        return plan_constants.IntConstant(value=value)
-    if kind is float:
-        return plan_constants.FloatConstant(value=value.hex())
-    if kind is complex:
-        return array_constant(np.asarray(value), scalar=True)
-    return plan_constants.NoneConstant() if value is None else None
-
-
-def array_constant(array: np.ndarray[Any, Any], *, scalar: bool = False) -> plan_constants.ArrayConstant:
-    """The constant for a NumPy array or (``scalar``) a NumPy scalar."""
-    data = base64.b64encode(np.ascontiguousarray(array).tobytes()).decode("ascii")
-    return plan_constants.ArrayConstant(dtype=array.dtype.str, shape=array.shape, scalar=scalar, data=data)
 
 
 class Capture:
@@ -72,7 +41,7 @@ class Capture:
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._paths: dict[int, str] = {}
+        self._paths = ProvidedPaths()
         self._kept: list[Any] = []  # what has a number in function_index must stay alive
 
     def function(self, given: Any) -> int:
@@ -85,16 +54,16 @@ class Capture:
         code = self._code_index(function)
         self._refuse_forgotten_call(function)
         functions = self._context.recording.functions
-        if len(functions) >= plan_constants.MAX_FUNCTIONS:
+        if len(functions) >= plan_limits.MAX_FUNCTIONS:
             self._context.mistakes.refuse(
                 "too-many-functions",
-                f"The launched kernels are made of more than {plan_constants.MAX_FUNCTIONS} functions.",
+                f"The launched kernels are made of more than {plan_limits.MAX_FUNCTIONS} functions.",
                 advice="Make a kernel once and launch it often, rather than making a new one for each launch.",
             )
         self._kept.append(given)
         index[id(given)] = number = len(functions)
         role, options, signatures = _decoration(given)
-        bare = plan.Function(
+        bare = plan_functions.Function(
             code=code,
             qualname=function.__code__.co_qualname,
             line=function.__code__.co_firstlineno,
@@ -130,27 +99,32 @@ class Capture:
             )
         if type(value) is str and len(value) <= 10_000 and readable(value) == value:
             return plan_constants.StringConstant(value=value)
-        if isinstance(value, np.dtype) and numeric(value):
-            return plan_constants.DTypeConstant(dtype=value.str)
-        if type(value) is np.ndarray and numeric(value.dtype) and value.ndim <= plan_constants.MAX_DIMENSIONS:
-            if value.nbytes > plan_constants.MAX_CONSTANT_BYTES:
+        if isinstance(value, np.dtype) and is_known(value):
+            return plan_constants.DTypeConstant(dtype=plan_dtype(value))
+        if is_a(value, numba.types.Record):
+            return _record_type(value)
+        if type(value) is np.ndarray and is_known(value.dtype) and value.ndim <= plan_limits.MAX_DIMENSIONS:
+            if value.nbytes > plan_limits.MAX_CONSTANT_BYTES:
                 self._context.mistakes.refuse(
                     "constant-too-large",
                     f"A kernel captures the array {name} of {value.nbytes:,} bytes.",
-                    expected=f"at most {plan_constants.MAX_CONSTANT_BYTES:,} bytes "
-                    "(a GPU has that much constant memory)",
+                    expected=f"at most {plan_limits.MAX_CONSTANT_BYTES:,} bytes (a GPU has that much constant memory)",
                     advice="Pass the table as an argument, from cuda.to_device.",
                 )
             return array_constant(value)
-        if type(value) is tuple and len(value) <= plan_constants.MAX_TUPLE and depth < plan_constants.MAX_NESTING:
+        if type(value) is tuple and len(value) <= plan_limits.MAX_TUPLE and depth < plan_limits.MAX_NESTING:
             return plan_constants.TupleConstant(items=tuple(self.constant(v, name, depth + 1) for v in value))
+        if is_a(value, enum.Enum) or is_a(value, enum.EnumType):
+            made = self._enum(value, name, depth)
+            if made is not None:
+                return made
         if is_a(value, tuple) or (is_a(value, type) and issubclass(value, tuple)):
             named = self._named_tuple(value, name, depth)
             if named is not None:
                 return named
         if isinstance(value, (Kernel, Dispatcher)):
             return plan_constants.FunctionConstant(index=self.function(value))
-        path = self._path_of(value)
+        path = self._paths.of(value)
         if path is not None:
             return plan_constants.NameConstant(path=path)
         if isinstance(value, FunctionType):
@@ -161,7 +135,7 @@ class Capture:
         """The constant for a named tuple or a class of named tuples; None for what a plan cannot hold."""
         kind = value if is_a(value, type) else type(value)
         fields = fields_of(kind)
-        if fields is None or len(fields) > plan_constants.MAX_TUPLE or depth >= plan_constants.MAX_NESTING:
+        if fields is None or len(fields) > plan_limits.MAX_TUPLE or depth >= plan_limits.MAX_NESTING:
             return None
         if kind is not value and tuple.__len__(value) != len(fields):  # made by tuple.__new__
             return None
@@ -176,23 +150,28 @@ class Capture:
             type=made, items=tuple(self.constant(v, name, depth + 1) for v in tuple.__iter__(value))
         )
 
-    def _path_of(self, value: Any) -> str | None:
-        """The dotted path of something that Numba, NumPy or Python provides; found by identity, not by
-        name.
-        """
-        if isinstance(value, Provided):
-            return value.path
-        if value is numba.types:
-            return "numba.types"
-        if isinstance(value, ModuleType):
-            name = getattr(value, "__name__", "")
-            known = sys.modules.get(name) is value and name.partition(".")[0] in MODULES
-            return name if known else None
-        if not self._paths:
-            self._paths = dict(_provided())
+    def _enum(self, value: Any, name: str, depth: int) -> Any | None:
+        """The constant for an enum or a member of one, as Numba types it; None for what a plan cannot hold."""
+        kind = value if is_a(value, type) else type(value)
+        members = members_of(kind)
+        member = None if kind is value else name_of(value)
+        if members is None or depth >= plan_limits.MAX_NESTING:
+            return None
+        if kind is not value and plain(value) is not None:
+            return self.constant(plain(value), name, depth)
         try:
-            return self._paths.get(id(value))
-        except TypeError:
+            made = plan_constants.EnumClassConstant(
+                name=kind.__name__,
+                base="IntEnum" if is_int_enum(kind) else "Enum",
+                members=tuple(
+                    plan_constants.EnumMember(name=member, value=self.constant(number, name, depth + 1))
+                    for member, number in members.items()
+                ),
+            )
+            if kind is value:
+                return made
+            return None if member is None else plan_constants.EnumMemberConstant(type=made, member=member)
+        except ValidationError:  # a name, a value or a number of members that no plan has
             return None
 
     def _refuse_forgotten_call(self, function: FunctionType) -> None:
@@ -220,22 +199,33 @@ class Capture:
         )
 
 
-def _reason(value: Any) -> Literal["", "enum", "tuple-class"]:
+def _reason(value: Any) -> Literal["", "enum", "record-type", "tuple-class"]:
     """Why an object is unsupported that Numba might know."""
     kind = value if is_a(value, type) else type(value)
     if issubclass(kind, enum.Enum):
         return "enum"
+    if kind is numba.types.Record or (issubclass(kind, np.dtype) and is_a(value, np.dtype) and value.names is not None):
+        return "record-type"
     return "tuple-class" if issubclass(kind, tuple) and kind is not tuple else ""
 
 
-def _decoration(given: Any) -> tuple[Any, plan.JitOptions, tuple[tuple[plan.TypeOf, ...], ...]]:
+def _record_type(record: Any) -> Any:
+    """The constant for Numba's type of a record."""
+    try:
+        dtype: Any = plan_dtype(np.dtype(numpy_support.as_dtype(record)))
+        return plan_constants.RecordTypeConstant(dtype=dtype)
+    except (NumbaError, NotImplementedError, ValueError):
+        return plan_constants.UnsupportedConstant(type_name=type_name(record, qualified=True), reason="record-type")
+
+
+def _decoration(given: Any) -> tuple[Any, plan_functions.JitOptions, tuple[tuple[plan_functions.TypeOf, ...], ...]]:
     if isinstance(given, Kernel):
         return ("device" if given.device else "kernel"), given.options, given.signatures
     if isinstance(given, FunctionType):
-        return "plain", plan.JitOptions(), ()
+        return "plain", plan_functions.JitOptions(), ()
     inline = given.targetoptions.get("inline")
     fastmath = given.targetoptions.get("fastmath")
-    options = plan.JitOptions(
+    options = plan_functions.JitOptions(
         inline=inline if inline in ("always", "never") else None,
         fastmath=fastmath if isinstance(fastmath, bool) else None,
     )
@@ -269,24 +259,3 @@ def _cells(function: FunctionType) -> Iterator[tuple[str, Any]]:
             yield name, cell.cell_contents
         except ValueError:  # a cell that has not been filled yet
             continue
-
-
-def _provided() -> Iterator[tuple[int, str]]:
-    """Ids and paths of what the modules in MODULES provide. Later pairs win, so the plainest names come
-    last.
-    """
-    for prefix, module in (
-        ("numba.types", numba.types),
-        *((name, sys.modules[name]) for name in reversed(MODULES)),
-    ):
-        canonical: list[tuple[int, str]] = []
-        for name, value in vars(module).items():
-            if name.startswith("_") or isinstance(
-                value, (bool, int, float, complex, str, tuple, ModuleType, type(None))
-            ):
-                continue
-            called = getattr(value, "__name__", None) or str(value)
-            (canonical if called == name else []).append((id(value), f"{prefix}.{name}"))
-            if called != name:
-                yield id(value), f"{prefix}.{name}"
-        yield from canonical

@@ -92,7 +92,7 @@ class DataScalar(Contentless):
     shape: tuple[int, ...] = ()
     ndim = 0
     size = 1
-    item = tolist = astype = refuse_to_read("its value")
+    item = tolist = astype = __getitem__ = __setitem__ = refuse_to_read("its value")
     real = imag = property(refuse_to_read("its value"))
 
     @property

@@ -10,14 +10,18 @@ import operator
 import re
 from typing import Any, NoReturn
 
+import numba
 import numpy as np
+from numba.np import numpy_support
 
-from grader import plan, plan_constants
+from grader import plan, plan_constants, plan_limits, plan_memory
 from grader.gpu_models import GpuModel
 from grader.kernels_text import KernelsText
+from grader.plan_dtypes import plan_dtype
 from grader.recorder import geometry as geo
 from grader.recorder.arrays import DeviceArray
-from grader.recorder.capture import Capture, numeric, scalar_constant
+from grader.recorder.capture import Capture
+from grader.recorder.constants import scalar_constant
 from grader.recorder.contentless import Contentless, DataScalar
 from grader.recorder.host import Stream
 from grader.recorder.mistakes import Mistakes
@@ -73,12 +77,16 @@ class Context:
         try:
             found: np.dtype[Any] = np.dtype(dtype)
         except TypeError:
-            found = np.dtype(getattr(dtype, "name", dtype))  # a Numba type
-        if not numeric(found):
+            record = isinstance(dtype, numba.types.Record)
+            found = np.dtype(numpy_support.as_dtype(dtype) if record else getattr(dtype, "name", dtype))  # a Numba type
+        try:
+            plan_dtype(found)
+        except ValueError as error:
             self.mistakes.refuse(
                 "wrong-dtype",
-                f"A device array cannot have the dtype {found}.",
-                expected="a NumPy dtype of numbers or bools",
+                f"A device array cannot have the dtype {str(found)[:200]}.",
+                expected="a NumPy dtype of numbers or bools, or of records of those",
+                found=str(error),
             )
         return found
 
@@ -90,8 +98,8 @@ class Context:
         """A new scratch array with unspecified contents, or with ``data``."""
         checked = self.checked_dtype(dtype)
         geometry = geo.contiguous(geo.normal_shape(shape), checked.itemsize, order)
-        if len(geometry.shape) > plan_constants.MAX_DIMENSIONS:
-            raise ValueError(f"at most {plan_constants.MAX_DIMENSIONS} dimensions: {geometry.shape}")
+        if len(geometry.shape) > plan_limits.MAX_DIMENSIONS:
+            raise ValueError(f"at most {plan_limits.MAX_DIMENSIONS} dimensions: {geometry.shape}")
         line = self.mistakes.line()
         named = _ASSIGNED.match(self.text.place(line).text)
         memory = Memory(
@@ -119,17 +127,17 @@ class Context:
             raise ValueError(
                 "Array contains non-contiguous buffer and cannot be transferred as a single memory region."
             )
-        if copy and array.nbytes > plan_constants.MAX_CONSTANT_BYTES and _repeats(array):
+        if copy and array.nbytes > plan_limits.MAX_CONSTANT_BYTES and _repeats(array):
             first = array.reshape(-1, order="A")[0]
             result = self.allocate(array.shape, array.dtype, order, None, stream)  # say, zeros: no need to travel
             self.assign(result, first, stream)
             return result
-        data = array.tobytes(order="A") if copy and array.nbytes <= plan_constants.MAX_UPLOAD_BYTES else None
+        data = array.tobytes(order="A") if copy and array.nbytes <= plan_limits.MAX_UPLOAD_BYTES else None
         if copy and data is None:
             self.mistakes.refuse(
                 "upload-too-large",
                 f"kernels.py copies an array of {array.nbytes:,} bytes from the host to the device.",
-                expected=f"at most {plan_constants.MAX_UPLOAD_BYTES:,} bytes in all",
+                expected=f"at most {plan_limits.MAX_UPLOAD_BYTES:,} bytes in all",
                 advice="Compute large tables on the device, in a kernel; cuda.device_array needs no upload.",
             )
         return self.allocate(array.shape, array.dtype, order, data, stream)
@@ -143,9 +151,15 @@ class Context:
 
     def assign(self, target: DeviceArray, value: Any, stream: Any = 0) -> None:
         """``target[...] = value``."""
+        if target.dtype.names is not None and not isinstance(value, Contentless):
+            value = _as_records(value, target.dtype)
+        elif isinstance(value, DataScalar) and value.dtype.names is not None and value.dtype != target.dtype:
+            self._refuse_other_dtype(value.dtype, target.dtype)
         view = self.recording.view(target._memory, target._geometry, target.dtype)
         number, line = self.stream_number(stream), self.mistakes.line()
-        fill = plan.DataArgument(name=value.name) if isinstance(value, DataScalar) else self.scalar_constant(value)
+        fill = (
+            plan_memory.DataArgument(name=value.name) if isinstance(value, DataScalar) else self.scalar_constant(value)
+        )
         if fill is not None and not isinstance(fill, plan_constants.NoneConstant):
             self.recording.add(plan.Fill(target=view, value=fill, stream=number, line=line))
             return
@@ -156,16 +170,19 @@ class Context:
                 return
             value = self.to_device(np.ascontiguousarray(array.astype(target.dtype)), stream)
         if value.dtype != target.dtype:
-            self.mistakes.refuse(
-                "wrong-dtype",
-                f"An array of {value.dtype} is assigned to one of {target.dtype}.",
-                expected=str(target.dtype),
-                found=str(value.dtype),
-                advice="Convert the numbers in a kernel.",
-            )
+            self._refuse_other_dtype(value.dtype, target.dtype)
         source = geo.broadcast(value._geometry, target.shape)
         seen = self.recording.view(value._memory, source, value.dtype)
         self.recording.add(plan.Copy(source=seen, target=view, stream=number, line=line))
+
+    def _refuse_other_dtype(self, found: np.dtype[Any], wanted: np.dtype[Any]) -> NoReturn:
+        self.mistakes.refuse(
+            "wrong-dtype",
+            f"An array of {found} is assigned to one of {wanted}.",
+            expected=str(wanted),
+            found=str(found),
+            advice="Convert the numbers in a kernel.",
+        )
 
     def copy(self, source: DeviceArray, target: DeviceArray) -> None:
         """``target[...] = source`` for arrays of one shape and dtype."""
@@ -194,10 +211,10 @@ class Context:
     def new_stream(self) -> Stream:
         """A stream of its own number."""
         self._streams += 1
-        if self._streams > plan_constants.MAX_STREAMS:
+        if self._streams > plan_limits.MAX_STREAMS:
             self.mistakes.refuse(
                 "too-many-streams",
-                f"kernels.py makes more than {plan_constants.MAX_STREAMS} streams.",
+                f"kernels.py makes more than {plan_limits.MAX_STREAMS} streams.",
                 advice="Make streams once and use them again.",
             )
         return Stream(self, self._streams)
@@ -219,6 +236,16 @@ class Context:
     def synchronize(self, stream: int | None) -> None:
         """Wait for one stream (its number), or for all."""
         self.recording.add(plan.Synchronize(stream=stream, line=self.mistakes.line()))
+
+
+def _as_records(value: Any, dtype: np.dtype[Any]) -> Any:
+    """What an assignment to an array of records puts there, as NumPy has it: a tuple is a record, a number all fields.
+
+    Raises ValueError or TypeError, as NumPy does, where it does not fit.
+    """
+    if isinstance(value, np.ndarray | np.void):
+        return (np.asarray(value).astype(dtype) if value.dtype.names is None else np.asarray(value))[()]
+    return np.array(value, dtype)[()]
 
 
 def _repeats(array: np.ndarray[Any, Any]) -> bool:

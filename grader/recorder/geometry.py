@@ -167,6 +167,12 @@ def retype(view: Geometry, itemsize: int) -> Geometry:
     return Geometry(shape, contiguous_strides(shape, itemsize, "C"), view.offset, itemsize)
 
 
+def field(view: Geometry, offset: int, itemsize: int, shape: Ints) -> Geometry:
+    """A field of every record of ``view``, ``offset`` bytes from its start; ``shape`` where the field is an array."""
+    strides = (*view.strides, *contiguous_strides(shape, itemsize, "C"))
+    return Geometry((*view.shape, *shape), strides, view.offset + offset, itemsize)
+
+
 def broadcast(view: Geometry, shape: Ints) -> Geometry:
     """``view`` as seen through ``shape``, by strides of zero, as assignment does it.
 

@@ -10,7 +10,7 @@ import contextlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from grader import plan_constants
+from grader import plan_limits
 
 if TYPE_CHECKING:
     from grader.recorder.context import Context
@@ -172,4 +172,4 @@ class DeviceList:
         return f"<{', '.join(map(repr, self.lst))}>"
 
 
-MAX_STREAMS = plan_constants.MAX_STREAMS
+MAX_STREAMS = plan_limits.MAX_STREAMS

@@ -15,7 +15,8 @@ from numba.core import sigutils
 from numba.core.errors import NumbaError
 from numba.np import numpy_support
 
-from grader import plan
+from grader import plan_functions
+from grader.plan_dtypes import plan_dtype
 from grader.recorder.launches import Kernel
 
 if TYPE_CHECKING:
@@ -48,8 +49,8 @@ def _make(
     context: Context,
     function: Any,
     device: bool,
-    options: plan.JitOptions,
-    signatures: tuple[tuple[plan.TypeOf, ...], ...],
+    options: plan_functions.JitOptions,
+    signatures: tuple[tuple[plan_functions.TypeOf, ...], ...],
 ) -> Kernel:
     if not isinstance(function, FunctionType):
         context.mistakes.refuse(
@@ -62,7 +63,7 @@ def _make(
     return Kernel(context, function, bool(device), options, signatures)
 
 
-def _options(context: Context, options: dict[str, Any]) -> plan.JitOptions:
+def _options(context: Context, options: dict[str, Any]) -> plan_functions.JitOptions:
     chosen: dict[str, Any] = {}
     for name, value in options.items():
         if name in _REFUSED:
@@ -78,17 +79,17 @@ def _options(context: Context, options: dict[str, Any]) -> plan.JitOptions:
             context.mistakes.refuse(
                 "jit-option", "cuda.jit gets a function as inline=.", expected='inline="always" or "never"'
             )
-        elif name in plan.JitOptions.model_fields:
+        elif name in plan_functions.JitOptions.model_fields:
             chosen[name] = _option(name, value)
         elif name not in _DROPPED:
             context.mistakes.refuse(
                 "jit-option",
                 f"cuda.jit has no option {name} here.",
-                expected=f"one of {', '.join(plan.JitOptions.model_fields)}",
+                expected=f"one of {', '.join(plan_functions.JitOptions.model_fields)}",
                 found=f"{name}={context.short(value)}",
             )
     try:
-        return plan.JitOptions(**chosen)
+        return plan_functions.JitOptions(**chosen)
     except ValueError:
         context.mistakes.refuse(
             "jit-option",
@@ -110,7 +111,7 @@ def _option(name: str, value: Any) -> Any:
     return bool(value) if name == "fastmath" and value is not None else value
 
 
-def _types(context: Context, signature: Any, device: bool) -> tuple[plan.TypeOf, ...]:
+def _types(context: Context, signature: Any, device: bool) -> tuple[plan_functions.TypeOf, ...]:
     """The argument types of a signature: a string, a tuple of types or a Numba signature."""
     arguments, returned = sigutils.normalize_signature(signature)
     if returned not in (None, numba.types.void) and not device:
@@ -124,13 +125,13 @@ def _types(context: Context, signature: Any, device: bool) -> tuple[plan.TypeOf,
     return tuple(_type_of(context, numba_type) for numba_type in arguments)
 
 
-def _type_of(context: Context, numba_type: Any) -> plan.TypeOf:
+def _type_of(context: Context, numba_type: Any) -> plan_functions.TypeOf:
     array = isinstance(numba_type, numba.types.Array)
     try:
         dtype = np.dtype(numpy_support.as_dtype(numba_type.dtype if array else numba_type))
         if array:
-            return plan.TypeOf(dtype=dtype.str, ndim=numba_type.ndim, layout=numba_type.layout)
-        return plan.TypeOf(dtype=dtype.str)
+            return plan_functions.TypeOf(dtype=plan_dtype(dtype), ndim=numba_type.ndim, layout=numba_type.layout)
+        return plan_functions.TypeOf(dtype=plan_dtype(dtype))
     except (NumbaError, NotImplementedError, ValueError, AttributeError):
         context.mistakes.refuse(
             "jit-option",

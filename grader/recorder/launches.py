@@ -5,6 +5,7 @@ Runs in the recorder. Comes in: what student code puts into brackets and parenth
 
 from __future__ import annotations
 
+import enum
 import functools
 import inspect
 from types import FunctionType
@@ -12,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from grader import plan, plan_constants
+from grader import plan, plan_constants, plan_functions, plan_limits, plan_memory
 from grader.recorder.arrays import DeviceArray
 from grader.recorder.contentless import DataScalar
-from grader.recorder.mistakes import message_of
+from grader.recorder.mistakes import is_a, message_of
 
 if TYPE_CHECKING:
     from grader.recorder.context import Context
@@ -49,8 +50,8 @@ class Kernel:
         context: Context,
         function: FunctionType,
         device: bool,
-        options: plan.JitOptions,
-        signatures: tuple[tuple[plan.TypeOf, ...], ...],
+        options: plan_functions.JitOptions,
+        signatures: tuple[tuple[plan_functions.TypeOf, ...], ...],
     ) -> None:
         functools.update_wrapper(self, function, updated=())
         self.py_func = function
@@ -162,10 +163,8 @@ class Configured:
                 found=message_of(error),
                 advice="Pass as many arguments, in the same order, as the kernel has parameters.",
             )
-        if len(arguments) > plan_constants.MAX_ARGUMENTS:
-            context.mistakes.refuse(
-                "wrong-arguments", f"{name} takes more than {plan_constants.MAX_ARGUMENTS} arguments."
-            )
+        if len(arguments) > plan_limits.MAX_ARGUMENTS:
+            context.mistakes.refuse("wrong-arguments", f"{name} takes more than {plan_limits.MAX_ARGUMENTS} arguments.")
         converted = tuple(
             self._argument(value, parameter)
             for value, parameter in zip(arguments, _parameter_names(signature, len(arguments)), strict=True)
@@ -194,11 +193,11 @@ class Configured:
             )
         extents = [self._context.integer(item, f"the {usage}") for item in items]
         for extent in extents:
-            if not 0 <= extent <= plan_constants.MAX_GRID:
+            if not 0 <= extent <= plan_limits.MAX_GRID:
                 self._context.mistakes.refuse(
                     "launch-configuration",
                     f"The {usage} is {given!r}.",
-                    expected=f"extents of 1 to {plan_constants.MAX_GRID}",
+                    expected=f"extents of 1 to {plan_limits.MAX_GRID}",
                     found=str(extent),
                 )
         x, y, z = (*extents, *[1] * (3 - len(extents)))
@@ -209,12 +208,16 @@ class Configured:
         if isinstance(value, DeviceArray):
             return context.recording.view(value._memory, value._geometry, value.dtype)
         if isinstance(value, DataScalar):
-            return plan.DataArgument(name=value.name)
+            return plan_memory.DataArgument(name=value.name)
         constant = context.scalar_constant(value)
         if constant is not None:
             return constant
-        if isinstance(value, tuple) and type(value) is tuple and len(value) <= plan_constants.MAX_TUPLE:
-            return plan.TupleArgument(items=tuple(self._argument(item, parameter) for item in value))
+        if is_a(value, enum.Enum):
+            member = context.capture.constant(value, parameter)
+            if not isinstance(member, plan_constants.UnsupportedConstant):
+                return member
+        if isinstance(value, tuple) and type(value) is tuple and len(value) <= plan_limits.MAX_TUPLE:
+            return plan_memory.TupleArgument(items=tuple(self._argument(item, parameter) for item in value))
         if isinstance(value, np.ndarray):
             context.mistakes.refuse(
                 "host-array",

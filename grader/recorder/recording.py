@@ -11,8 +11,11 @@ from typing import Literal
 
 import numpy as np
 
-from grader.plan import Buffer, Function, LaunchPlan, Operation, View
-from grader.plan_constants import MAX_BUFFER_BYTES, MAX_BUFFERS, MAX_OPERATIONS, MAX_UPLOAD_BYTES
+from grader.plan import LaunchPlan, Operation
+from grader.plan_dtypes import plan_dtype
+from grader.plan_functions import Function
+from grader.plan_limits import MAX_BUFFER_BYTES, MAX_BUFFERS, MAX_OPERATIONS, MAX_UPLOAD_BYTES
+from grader.plan_memory import Buffer, View
 from grader.recorder.geometry import Geometry
 from grader.recorder.mistakes import Mistakes
 
@@ -84,7 +87,7 @@ class Recording:
         """
         return View(
             buffer=self.index_of(memory),
-            dtype=dtype.str,
+            dtype=plan_dtype(dtype),
             shape=geometry.shape,
             strides=geometry.strides,
             offset=geometry.offset,

@@ -14,12 +14,12 @@ from dataclasses import asdict
 from types import FunctionType, ModuleType
 from typing import Any, TypeVar
 
-import numpy as np
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from grader.gpu_models import GpuModel
 from grader.kernels_text import KernelsText
 from grader.plan import LaunchPlan
+from grader.plan_dtypes import DType, numpy_dtype
 from grader.recorder.arrays import DeviceArray
 from grader.recorder.contentless import DataScalar
 from grader.recorder.context import Context
@@ -33,6 +33,7 @@ from grader.sandbox.frames import MAX_ENVELOPE_BYTES, Message
 
 MODULE = "kernels"
 _T = TypeVar("_T")
+_DTYPE: TypeAdapter[DType] = TypeAdapter(DType)
 
 
 class _Ended(Exception):
@@ -134,7 +135,7 @@ def _argument(spec: dict[str, Any], context: Context) -> Any:
     """One argument of the host function. Arrays are contiguous, and known to the plan even if never used."""
     if spec["kind"] == "configuration":
         return spec["value"]
-    dtype = np.dtype(spec["dtype"])
+    dtype = numpy_dtype(_DTYPE.validate_python(spec["dtype"], strict=False))
     if spec["kind"] == "data":
         return DataScalar(context, spec["name"], dtype)
     geometry = contiguous(tuple(spec["shape"]), dtype.itemsize)

@@ -7,10 +7,8 @@ its globals and closure and nothing else: ``__builtins__`` is empty, modules and
 
 from __future__ import annotations
 
-import base64
 import builtins
 import cmath
-import collections
 import importlib
 import math
 import operator
@@ -23,24 +21,11 @@ from numba import cuda
 
 from grader.devices.base import Kernel, Refused
 from grader.kernels_text import KernelsText
-from grader.plan import Function, LaunchPlan
-from grader.plan_constants import (
-    ArrayConstant,
-    BoolConstant,
-    Constant,
-    DTypeConstant,
-    FloatConstant,
-    FunctionConstant,
-    IntConstant,
-    NameConstant,
-    NamedTupleClassConstant,
-    NamedTupleConstant,
-    NoneConstant,
-    StringConstant,
-    TupleConstant,
-    UnsupportedConstant,
-)
+from grader.plan import LaunchPlan
+from grader.plan_constants import Constant, FunctionConstant, NameConstant, UnsupportedConstant
+from grader.plan_functions import Function
 from grader.records import Failure
+from grader.runner.values import Values
 
 # What a captured name may stand for: these modules, and what hangs from them by public attributes.
 _ROOTS: dict[str, Any] = {
@@ -66,9 +51,14 @@ _DENIED = (
 # What captures of these kinds are, and what to do instead.
 _REASONS = {
     "enum": (
-        "an enum or a member of one",
-        "Give its number a name of its own, as in `RED = int(Color.RED)`, and use that in the kernel. "
-        "Numba knows some uses of enums in GPU code and not others, so the grader takes none over.",
+        "an enum, or a member of one, that is more than names for numbers, texts or tuples",
+        "Use a class of up to 256 names as enum.Enum or enum.IntEnum makes it: no name that begins with an underscore, "
+        "no `value` of its own.",
+    ),
+    "record-type": (
+        "a dtype or type of records that no kernel here can use",
+        "Make records of up to 64 fields of numbers or bools, arrays of them or records: named with letters, digits "
+        "and _, not over each other, 16 KiB at most.",
     ),
     "tuple-class": (
         "of a class derived from tuple",
@@ -104,11 +94,11 @@ class Binder:
 
     def __init__(self, text: KernelsText, plan: LaunchPlan) -> None:
         text.compile()
+        self.values = Values()
         self._text = text
         self._plan = plan
         self._functions: dict[int, FunctionType] = {}
         self._dispatchers: dict[int, Any] = {}
-        self._named_tuples: dict[NamedTupleClassConstant, Any] = {}
 
     def kernel(self, index: int) -> Kernel:
         """The kernel that is ``plan.functions[index]``."""
@@ -161,60 +151,31 @@ class Binder:
         return self._dispatchers[index]
 
     def _value(self, constant: Constant, function: Function, name: str) -> Any:
-        if isinstance(constant, FunctionConstant):
-            return self._dispatcher(constant.index)
-        if isinstance(constant, TupleConstant):
-            return tuple(self._value(item, function, name) for item in constant.items)
-        if isinstance(constant, NamedTupleClassConstant):
-            return self._named_tuple(constant, function, name)
-        if isinstance(constant, NamedTupleConstant):
-            made = self._named_tuple(constant.type, function, name)
-            return made(*(self._value(item, function, name) for item in constant.items))
-        if isinstance(constant, NameConstant):
-            try:
-                return resolve_name(constant.path)
-            except KeyError:
-                raise self._unsupported(function, name, constant.path) from None
-        if isinstance(constant, UnsupportedConstant):
+        """What ``function`` captured under ``name``. Raises Refused for what a kernel cannot use."""
+
+        def otherwise(constant: Constant) -> Any:
+            if isinstance(constant, FunctionConstant):
+                return self._dispatcher(constant.index)
+            if isinstance(constant, NameConstant):
+                try:
+                    return resolve_name(constant.path)
+                except KeyError:
+                    raise self._unsupported(function, name, constant.path) from None
+            assert isinstance(constant, UnsupportedConstant)
             what, advice = _REASONS.get(constant.reason, (f"a {constant.type_name}", ""))
             raise self._unsupported(function, name, what, advice)
-        return plain_value(constant)
 
-    def _named_tuple(self, constant: NamedTupleClassConstant, function: Function, name: str) -> Any:
-        """A class of named tuples, the same one for all that is equal: Numba tells types by it."""
-        if constant not in self._named_tuples:
-            make: Any = collections.namedtuple  # not for a type checker: the fields are known only now
-            defaults = [self._value(item, function, name) for item in constant.defaults]
-            made = make(constant.name, constant.fields, defaults=defaults, module="kernels")
-            self._named_tuples[constant] = made
-        return self._named_tuples[constant]
+        return self.values.of(constant, otherwise)
 
     def _unsupported(self, function: Function, name: str, what: str, advice: str = "") -> Refused:
         return Refused(
             Failure(
                 "unsupported-capture",
                 f"{function.qualname} uses {name}, which is {what}: a kernel cannot use that.",
-                expected="numbers, tuples, named tuples, small arrays, functions decorated with cuda.jit, or names of "
-                "numba and math",
+                expected="numbers, tuples, named tuples, enums, small arrays, dtypes, functions decorated with "
+                "cuda.jit, or names of numba and math",
                 found=what,
                 where=str(self._text.place(function.line)),
                 advice=advice or f"Pass what the kernel needs of {name} as arguments.",
             )
         )
-
-
-def plain_value(constant: Any) -> Any:
-    """The Python or NumPy value of a constant that is pure data."""
-    if isinstance(constant, IntConstant | BoolConstant | StringConstant):
-        return constant.value
-    if isinstance(constant, FloatConstant):
-        return float.fromhex(constant.value) if "x" in constant.value else float(constant.value)
-    if isinstance(constant, NoneConstant):
-        return None
-    if isinstance(constant, DTypeConstant):
-        return np.dtype(constant.dtype)
-    if isinstance(constant, TupleConstant):
-        return tuple(plain_value(item) for item in constant.items)
-    assert isinstance(constant, ArrayConstant)
-    array = np.frombuffer(base64.b64decode(constant.data), constant.dtype).reshape(constant.shape)
-    return array[()] if constant.scalar else array

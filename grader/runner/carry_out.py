@@ -14,9 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from grader.devices.base import Device, Refused, ViewArgument
-from grader.plan import Copy, DataArgument, Fill, Launch, LaunchPlan, Synchronize, TupleArgument, View
+from grader.plan import Copy, Fill, Launch, LaunchPlan, Synchronize
+from grader.plan_memory import DataArgument, TupleArgument, View
+from grader.record_fields import bytes_of_fields
 from grader.records import Failure
-from grader.runner.binding import Binder, plain_value
+from grader.runner.binding import Binder
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -56,12 +58,12 @@ def carry_out(
                 kernel = binder.kernel(operation.kernel)
                 names = kernel.function.__code__.co_varnames[: kernel.function.__code__.co_argcount]
                 arguments = [
-                    _argument(argument, names[i] if i < len(names) else f"argument {i}", inputs)
+                    _argument(argument, names[i] if i < len(names) else f"argument {i}", inputs, binder)
                     for i, argument in enumerate(operation.arguments)
                 ]
                 device.launch(kernel, operation, arguments)
             case Fill():
-                device.fill(operation.target, _argument(operation.value, "", inputs), operation.stream)
+                device.fill(operation.target, _argument(operation.value, "", inputs, binder), operation.stream)
             case Copy():
                 device.copy(operation.source, operation.target, operation.stream)
             case Synchronize():
@@ -72,9 +74,18 @@ def carry_out(
     for number, buffer in enumerate(plan.buffers):
         if buffer.name in fills and buffer.origin == "argument":
             outputs[buffer.name] = device.read(number)
-        elif number in started and not np.array_equal(device.read(number), started[number]):
+        elif number in started and _differ(device.read(number), started[number], inputs[buffer.name].dtype):
             changed.append(buffer.name)
     return Answer(outputs, tuple(changed))
+
+
+def _differ(found: Bytes, started: Bytes, dtype: np.dtype[Any]) -> bool:
+    """Whether two stretches of memory hold other elements; what lies between the fields of records does not count."""
+    if dtype.names is None or not found.size:
+        return not np.array_equal(found, started)
+    counts = bytes_of_fields(dtype)
+    width = dtype.itemsize
+    return not np.array_equal(found.reshape(-1, width)[:, counts], started.reshape(-1, width)[:, counts])
 
 
 def _start(name: str, nbytes: int, inputs: dict[str, Any], fills: dict[str, npt.NDArray[Any]]) -> Bytes:
@@ -91,17 +102,17 @@ def _start(name: str, nbytes: int, inputs: dict[str, Any], fills: dict[str, npt.
     return contents
 
 
-def _argument(argument: Any, name: str, inputs: dict[str, Any]) -> Any:
+def _argument(argument: Any, name: str, inputs: dict[str, Any], binder: Binder) -> Any:
     if isinstance(argument, View):
         return ViewArgument(argument, name)
     if isinstance(argument, DataArgument):
         value = inputs.get(argument.name)
         if value is None or (isinstance(value, np.ndarray) and value.shape):
             raise _malformed(f"the plan passes {argument.name!r}, which is no scalar argument of the call")
-        return np.asarray(value)[()]
+        return np.array(value)[()]  # a copy: a kernel may write into a record
     if isinstance(argument, TupleArgument):
-        return tuple(_argument(item, name, inputs) for item in argument.items)
-    return plain_value(argument)
+        return tuple(_argument(item, name, inputs, binder) for item in argument.items)
+    return binder.values.of(argument)
 
 
 def _malformed(why: str) -> Refused:

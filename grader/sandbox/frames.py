@@ -20,10 +20,11 @@ from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import Field, ValidationError
 
 from grader.errors import GraderError
-from grader.plan_constants import DType, Part, Shape
+from grader.plan_dtypes import DType, numpy_dtype, plan_dtype
+from grader.plan_limits import Part, Shape
 
 MAGIC = b"warpgrd\x01"
 PREFIX = struct.Struct("<8sIQ")
@@ -41,8 +42,8 @@ class FrameError(GraderError):
 
 @dataclass(frozen=True)
 class Message:
-    """A JSON header and named arrays. ``header`` holds what JSON can hold; arrays are plain numbers or
-    bools.
+    """A JSON header and named arrays. ``header`` holds what JSON can hold; arrays are plain numbers,
+    bools, or records of those.
     """
 
     header: dict[str, Any]
@@ -60,13 +61,10 @@ class _Envelope(Part):
     arrays: Annotated[tuple[_Entry, ...], Field(max_length=MAX_ARRAYS)]
 
 
-_DTYPE = TypeAdapter(DType)
-
-
 def encode(message: Message) -> Iterator[memoryview]:
     """The bytes of a message's frame, piece by piece, without copying contiguous arrays.
 
-    Raises FrameError for an array whose dtype has no place in a frame (objects, strings, records, dates).
+    Raises FrameError for an array whose dtype has no place in a frame (objects, strings, dates).
     """
     entries, pieces = [], []
     for name, given in message.arrays.items():
@@ -74,9 +72,8 @@ def encode(message: Message) -> Iterator[memoryview]:
         if array.dtype.byteorder == ">" or (array.dtype.byteorder == "=" and not np.little_endian):
             array = array.astype(array.dtype.newbyteorder("<"))
         try:
-            dtype = _DTYPE.validate_python(array.dtype.str)
-            entries.append(_Entry(name=name, dtype=dtype, shape=array.shape))
-        except ValidationError as error:
+            entries.append(_Entry(name=name, dtype=plan_dtype(array.dtype), shape=array.shape))
+        except ValueError as error:
             raise FrameError(f"array {name!r} of dtype {array.dtype} cannot travel in a frame") from error
         if array.nbytes:
             pieces.append(_raw(array))
@@ -145,7 +142,7 @@ class FrameReader:
             envelope = _Envelope.model_validate_json(bytes(raw))
         except (ValidationError, RecursionError) as error:
             raise FrameError(f"a message's envelope is malformed: {str(error)[:500]}") from None
-        sizes = [math.prod(e.shape) * np.dtype(e.dtype).itemsize for e in envelope.arrays]
+        sizes = [math.prod(e.shape) * numpy_dtype(e.dtype).itemsize for e in envelope.arrays]
         if sum(sizes) != self._body:
             raise FrameError(f"a message's arrays take {sum(sizes)} bytes, but {self._body} were announced")
         self._header = envelope.header
@@ -154,7 +151,7 @@ class FrameReader:
             if entry.name in self._arrays:
                 raise FrameError(f"two arrays of a message are called {entry.name!r}")
             try:
-                array = np.empty(entry.shape, entry.dtype)
+                array = np.empty(entry.shape, numpy_dtype(entry.dtype))
             except ValueError as error:  # a huge dimension beside a dimension of 0
                 raise FrameError(f"array {entry.name!r} has an impossible shape: {error}") from None
             self._arrays[entry.name] = array

@@ -20,7 +20,9 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from grader.errors import AuthoringError, ChildFault
 from grader.gpu_models import GpuModel
-from grader.plan import Argument, DataArgument, Fill, Launch, LaunchPlan, TupleArgument
+from grader.plan import Fill, Launch, LaunchPlan
+from grader.plan_dtypes import RecordDType, plan_dtype
+from grader.plan_memory import Argument, DataArgument, TupleArgument
 from grader.problem import Inputs, Output
 from grader.records import MAX_FIELD, Failure
 from grader.sandbox.ends import Death, describe
@@ -98,19 +100,28 @@ def request_for(source: bytes, calls: Sequence[Call], gpu: GpuModel) -> Message:
 
 def _describe(name: str, value: Any) -> dict[str, Any]:
     if isinstance(value, np.ndarray):
-        return {"name": name, "kind": "array", "dtype": value.dtype.str, "shape": list(value.shape)}
+        return {"name": name, "kind": "array", "dtype": _dtype(name, value.dtype), "shape": list(value.shape)}
     if isinstance(value, Output):
         return {
             "name": name,
             "kind": "output",
-            "dtype": np.dtype(value.dtype).str,
+            "dtype": _dtype(name, np.dtype(value.dtype)),
             "shape": list(value.shape),
         }
     if isinstance(value, np.generic):
-        return {"name": name, "kind": "data", "dtype": value.dtype.str}
+        return {"name": name, "kind": "data", "dtype": _dtype(name, value.dtype)}
     if isinstance(value, (bool, int)):
         return {"name": name, "kind": "configuration", "value": value}
     raise AuthoringError(f"the input {name!r} is a {type(value).__name__}; make it a NumPy array or scalar, or an int")
+
+
+def _dtype(name: str, dtype: np.dtype[Any]) -> Any:
+    """A dtype as it travels. Raises AuthoringError where kernels cannot use it."""
+    try:
+        found = plan_dtype(dtype)
+    except ValueError as error:
+        raise AuthoringError(f"the input {name!r} has a dtype that no kernel can use: {error}") from None
+    return found if isinstance(found, str) else found.model_dump(mode="json")
 
 
 def failure_of(death: Death, limits: Limits) -> Failure:
@@ -228,7 +239,15 @@ def _disagreement(plan: LaunchPlan, call: Call) -> str:
         return "the plan brings contents for an argument"
     scalars = {name for name, v in call.inputs.items() if isinstance(v, np.generic)}
     strange = _data_names(plan) - scalars
-    return f"the plan uses numbers {sorted(strange)} that the call does not have" if strange else ""
+    if strange:
+        return f"the plan uses numbers {sorted(strange)} that the call does not have"
+    for operation in plan.operations:
+        if isinstance(operation, Fill) and isinstance(operation.value, DataArgument):
+            scalar: Any = call.inputs[operation.value.name]
+            dtype = plan_dtype(scalar.dtype)
+            if isinstance(dtype, RecordDType) and dtype != operation.target.dtype:
+                return f"the plan fills an array with {operation.value.name}, a record of another dtype"
+    return ""
 
 
 def _nbytes(value: np.ndarray[Any, Any] | Output) -> int:

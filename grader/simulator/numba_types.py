@@ -102,9 +102,9 @@ def numba_scalar(dtype: np.dtype[Any]) -> Any:
     return types.boolean if dtype == np.bool_ else getattr(types, dtype.name)
 
 
-def declared_type(dtype: str, ndim: int | None, layout: str) -> Any:
+def declared_type(dtype: np.dtype[Any], ndim: int | None, layout: str) -> Any:
     """The Numba type of one argument of a declared signature; ``ndim`` None means a scalar."""
-    scalar = numba_scalar(np.dtype(dtype))
+    scalar = numba_scalar(dtype)
     return scalar if ndim is None else types.Array(scalar, ndim, layout)
 
 

@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.correctness import compare, fills_for, judge_outcome, told_once, untouched
+from grader.correctness import compare, judge_outcome, told_once
 from grader.judge import CheckFailed
 from grader.plan import LaunchPlan
 from grader.problem import Output
 from grader.records import Finding, Outcome, Place, Severity
+from grader.unwritten import fills_for, untouched
 
 NAN, INF = np.nan, np.inf
 

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import enum
 import os
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
 from pydantic import ValidationError
 
 from grader.devices.base import Refused
 from grader.kernels_text import KernelsText
-from grader.plan import Function, Launch, LaunchPlan
+from grader.plan import Launch, LaunchPlan
 from grader.plan_constants import (
+    DTypeConstant,
+    EnumClassConstant,
+    EnumMember,
+    EnumMemberConstant,
     FloatConstant,
     FunctionConstant,
     IntConstant,
@@ -20,9 +26,12 @@ from grader.plan_constants import (
     NamedTupleClassConstant,
     NamedTupleConstant,
     NoneConstant,
+    RecordTypeConstant,
     TupleConstant,
     UnsupportedConstant,
 )
+from grader.plan_dtypes import plan_dtype
+from grader.plan_functions import Function
 from grader.runner.binding import Binder, resolve_name
 from grader.sandbox.frames import encode
 
@@ -222,12 +231,47 @@ def test_an_argument_of_a_kernel_is_data_only():
             LaunchPlan.model_validate(_plan().model_dump() | {"operations": (launch,)})
 
 
-def test_a_captured_enum_is_refused_with_what_to_write_instead():
-    plan = _plan(names={"Color": UnsupportedConstant(type_name="EnumType", reason="enum")})
+def test_a_captured_enum_is_made_again_from_its_names_and_values():
+    made = EnumClassConstant(name="E", base="IntEnum", members=(_member("A", 1), _member("B", 2), _member("ALSO_A", 1)))
+    names = {"E": made, "b": EnumMemberConstant(type=made, member="B"), "again": made.model_copy()}
+    scope = Binder(KernelsText(b"def kernel():\n    E, b\n"), _plan(names=names)).kernel(0).function.__globals__
+    assert scope["E"] is scope["again"]  # Numba takes another class of the same name for another type
+    assert scope["b"] is scope["E"].B
+    assert scope["E"].__mro__[1] is enum.IntEnum
+    assert {name: member.value for name, member in scope["E"].__members__.items()} == {"A": 1, "B": 2, "ALSO_A": 1}
+    assert scope["E"].ALSO_A is scope["E"].A
+
+
+def test_names_of_an_enum_cannot_replace_what_classes_are_made_with():
+    for name in ("__new__", "__init__", "_missing_", "_ignore_", "_value_", "mro", "a b", "class", "a.b"):
+        with pytest.raises(ValidationError):
+            _member(name, 1)
+    for name in ("name", "value", "real", "to_bytes", "conjugate", "keys"):
+        made = EnumClassConstant(name="E", base="IntEnum", members=(_member(name, 3),))
+        binder = Binder(KernelsText(b"def kernel():\n    e\n"), _plan(names={"e": made}))
+        assert binder.kernel(0).function.__globals__["e"].__members__[name] == 3
+
+
+def test_records_are_made_again_from_their_fields():
+    dtype = np.dtype([("x", np.float32), ("n", np.int64, (2,))], align=True)
+    names = {"d": DTypeConstant(dtype=plan_dtype(dtype)), "t": RecordTypeConstant(dtype=plan_dtype(dtype))}
+    scope = Binder(KernelsText(b"def kernel():\n    d, t\n"), _plan(names=names)).kernel(0).function.__globals__
+    assert scope["d"] == dtype
+    assert scope["d"].isalignedstruct
+    assert scope["t"] == numba.from_dtype(dtype)
+
+
+@pytest.mark.parametrize("reason", ["enum", "record-type"])
+def test_a_captured_enum_or_dtype_that_is_more_is_refused_with_what_to_write_instead(reason):
+    plan = _plan(names={"Color": UnsupportedConstant(type_name="EnumType", reason=reason)})
     with pytest.raises(Refused) as refused:
         Binder(KernelsText(b"def kernel():\n    Color.RED\n"), plan).kernel(0)
-    assert "an enum" in refused.value.failure.what
-    assert "int(Color.RED)" in refused.value.failure.advice
+    assert {"enum": "an enum", "record-type": "a dtype"}[reason] in refused.value.failure.what
+    assert refused.value.failure.advice
+
+
+def _member(name: str, value: int) -> EnumMember:
+    return EnumMember(name=name, value=IntConstant(value=value))
 
 
 def _plan(**changes: Any) -> LaunchPlan:

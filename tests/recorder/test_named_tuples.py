@@ -37,7 +37,6 @@ OTHERS = {
 MODULE = """
 from collections import namedtuple
 from typing import NamedTuple
-from enum import Enum, IntEnum
 {made}
 VALUE = {value}
 @cuda.jit
@@ -88,11 +87,3 @@ def test_what_is_more_than_a_named_tuple_is_none(recorded: Recorded, made: str, 
 def test_a_named_tuple_of_too_few_items_is_none(recorded: Recorded) -> None:
     found = captured(recorded, "P = namedtuple('P', 'x y')", "tuple.__new__(P, (1,))")
     assert isinstance(found, UnsupportedConstant)
-
-
-@pytest.mark.parametrize("base", ["Enum", "IntEnum"])
-@pytest.mark.parametrize("value", ["E", "E.A"])
-def test_enums_are_unsupported_and_named_as_such(recorded: Recorded, base: str, value: str) -> None:
-    found = captured(recorded, f"class E({base}):\n    A = 1", value)
-    assert isinstance(found, UnsupportedConstant)
-    assert found.reason == "enum"

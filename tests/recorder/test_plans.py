@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 from grader.gpu_models import DEFAULT
-from grader.plan import Copy, Fill, Function, Launch, LaunchPlan, Synchronize, View
+from grader.plan import Copy, Fill, Launch, LaunchPlan, Synchronize
+from grader.plan_functions import Function
+from grader.plan_memory import View
 from grader.problem import Inputs, Output
 from grader.records import Failure
 from grader.sandbox.launch import WarmChild

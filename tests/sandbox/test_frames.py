@@ -158,8 +158,8 @@ def test_announced_lengths_above_the_limit_are_refused_before_any_byte_of_them()
             feed(PREFIX.pack(MAGIC, *lengths))
 
 
-def test_arrays_without_plain_numbers_are_not_sent() -> None:
-    for array in (np.array([{}]), np.array(["a"]), np.array([1], "M8[s]"), np.zeros(1, "f4,i4")):
+def test_arrays_of_no_numbers_are_not_sent() -> None:
+    for array in (np.array([{}]), np.array(["a"]), np.array([1], "M8[s]")):
         with pytest.raises(FrameError, match="cannot travel"):
             b"".join(encode(Message({}, {"a": array})))
 
@@ -200,3 +200,21 @@ def test_two_messages_in_one_pipe_do_not_run_into_each_other() -> None:
         assert message.arrays["a"].tolist() == [n] * 3
     os.close(read_end)
     os.close(write_end)
+
+
+RECORD = np.dtype([("id", "u1"), ("at", [("x", "<f4"), ("m", "<f8", (2,))], (3,))], align=True)
+
+
+def test_records_arrive_as_they_were_sent() -> None:
+    array = np.frombuffer(np.random.default_rng(1).bytes(6 * RECORD.itemsize), RECORD).reshape(2, 3)
+    found = feed(b"".join(encode(Message({}, {"a": array, "one": array[1, 1], "none": array[:0]})))).arrays  # type: ignore[dict-item]
+    assert found["a"].dtype == found["none"].dtype == RECORD
+    assert found["a"].tobytes() == array.tobytes()
+    assert found["one"].tobytes() == array[1, 1].tobytes()
+    assert found["none"].shape == (0, 3)
+
+
+@pytest.mark.parametrize("dtype", [[("o", object)], [("s", "S3")], [("t", "M8[s]")], [("x", ">f4")]], ids=str)
+def test_records_of_what_is_no_number_cannot_travel(dtype: list) -> None:
+    with pytest.raises(FrameError, match="cannot travel"):
+        list(encode(Message({}, {"a": np.zeros(2, dtype)})))

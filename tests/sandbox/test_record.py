@@ -127,6 +127,172 @@ def with_argument(argument: dict[str, Any]) -> dict[str, Any]:
     return changed(lambda p: p["operations"][0]["arguments"].append(argument))
 
 
+def record_of(*fields: dict[str, Any], itemsize: int = 4, **other: Any) -> dict[str, Any]:
+    return {"fields": list(fields), "itemsize": itemsize} | other
+
+
+def field(name: Any = "x", dtype: Any = "<f4", offset: Any = 0, **other: Any) -> dict[str, Any]:
+    return {"name": name, "dtype": dtype, "offset": offset} | other
+
+
+def nested(depth: int) -> dict[str, Any]:
+    made = record_of(field())
+    for _ in range(depth - 1):
+        made = record_of(field(dtype=made))
+    return made
+
+
+def with_dtype(dtype: Any) -> dict[str, Any]:
+    return with_argument(VIEW | {"dtype": dtype})
+
+
+def with_name(constant: Any) -> dict[str, Any]:
+    return changed(lambda p: p["functions"][0].update(names={"E": constant}))
+
+
+def enum_of(*members: tuple[Any, Any], name: Any = "E", base: Any = "Enum") -> dict[str, Any]:
+    made = [{"name": n, "value": v if isinstance(v, dict) else {"kind": "int", "value": v}} for n, v in members]
+    return {"kind": "enum-class", "name": name, "base": base, "members": made}
+
+
+SINE: Any = {"kind": "name", "path": "math.sin"}
+WRONG_DTYPES = {
+    "objects": "|O",
+    "a text": "<U4",
+    "a date": "<M8[s]",
+    "raw bytes": "|V4",
+    "the other byte order": ">f4",
+    "a list of pairs": [["x", "<f4"]],
+    "numpy's own text": "x: <f4",
+    "a code to evaluate": "i4,(2,3)f8",
+    "no fields": record_of(),
+    "a field of objects": record_of(field(dtype="|O"), itemsize=8),
+    "a field of dates": record_of(field(dtype="<m8[ns]"), itemsize=8),
+    "two fields of one name": record_of(field(), field(offset=4), itemsize=8),
+    "fields over each other": record_of(field(), field("y", offset=2), itemsize=8),
+    "a field within another": record_of(field("y", "|u1", 1), field()),
+    "a field past the end": record_of(field(offset=4)),
+    "an array past the end": record_of(field(shape=[2])),
+    "a field before the start": record_of(field(offset=-4)),
+    "a field far out": record_of(field(offset=2**62), itemsize=2**62),
+    "an enormous record": record_of(field(), itemsize=16_385),
+    "an enormous array": record_of(field(shape=[2**40, 2**40]), itemsize=16),
+    "an array of nothing": record_of(field(shape=[0])),
+    "an array of less": record_of(field(shape=[-1])),
+    "too many axes": record_of(field(shape=[1] * 9)),
+    "a record of nothing": record_of(itemsize=0),
+    "too many fields": record_of(*[field(f"x{i}", "|u1", i) for i in range(65)], itemsize=65),
+    "records too deep": nested(5),
+    "records far too deep": nested(200),
+    "a name that is none": record_of(field("a b")),
+    "a name that steers a terminal": record_of(field("\x1b[31m")),
+    "an empty name": record_of(field("")),
+    "a long name": record_of(field("x" * 101)),
+    "a name that is a number": record_of(field(7)),
+    "a title": record_of(field(title="t")),
+    "an alignment that is none": record_of(field(dtype="<f8", offset=4), itemsize=12, aligned=True),
+    "a size that is not aligned": record_of(field(), itemsize=7, aligned=True),
+    "a flag that is a number": record_of(field(), aligned=1),
+    "an offset that is a text": record_of(field(offset="0")),
+    "a pickle": record_of(field(dtype="gASVBgAAAAAAAAB9lC4=")),
+}
+RECORD = record_of(field())
+WRONG_CONSTANTS = {
+    "an enum without members": enum_of(),
+    "two members of one name": enum_of(("A", 1), ("A", 2)),
+    "too many members": enum_of(*[(f"x{i}", i) for i in range(257)]),
+    "another base": enum_of(("A", 1), base="Flag"),
+    "a class named like code": enum_of(("A", 1), name="E(object)"),
+    "a class named like a keyword": enum_of(("A", 1), name="class"),
+    "a special method": enum_of(("__init__", 1)),
+    "a name that enums keep": enum_of(("_ignore_", 1)),
+    "the method of classes": enum_of(("mro", 1)),
+    "a name with a space": enum_of(("A B", 1)),
+    "a function as a value": enum_of(("A", SINE)),
+    "a function in a value": enum_of(("A", {"kind": "tuple", "items": [{"kind": "int", "value": 1}, SINE]})),
+    "an enum as a value": enum_of(("A", enum_of(("B", 1)))),
+    "an array as a value": enum_of(("A", SCALAR | {"shape": [1], "scalar": False})),
+    "a record as a value": enum_of(("A", SCALAR | {"dtype": RECORD})),
+    "a number too large": enum_of(("A", 2**64)),
+    "a text in an IntEnum": enum_of(("A", {"kind": "str", "value": "1"}), base="IntEnum"),
+    "a tuple in an IntEnum": enum_of(("A", {"kind": "tuple", "items": []}), base="IntEnum"),
+    "a member that is none": {"kind": "enum", "type": enum_of(("A", 1)), "member": "B"},
+    "a member of no enum": {"kind": "enum", "type": {"kind": "int", "value": 1}, "member": "A"},
+    "a type of no record": {"kind": "record-type", "dtype": "<f4"},
+    "a table that is too short": SCALAR | {"dtype": RECORD, "data": "AAAA"},
+    "a record for a number": {"kind": "int", "value": {"fields": []}},
+}
+
+
+@pytest.mark.parametrize("dtype", WRONG_DTYPES.values(), ids=WRONG_DTYPES)
+def test_a_dtype_that_kernels_cannot_have_is_refused_in_one_sentence(dtype: Any) -> None:
+    for header in (with_dtype(dtype), with_name({"kind": "dtype", "dtype": dtype})):
+        failure = answered(header)
+        assert isinstance(failure, Failure)
+        assert failure.kind == "malformed-plan"
+        assert 0 < len(failure.found) < 400
+        assert "\x1b" not in failure.found
+
+
+@pytest.mark.parametrize("constant", WRONG_CONSTANTS.values(), ids=WRONG_CONSTANTS)
+def test_an_enum_or_record_that_is_none_is_refused_in_one_sentence(constant: Any) -> None:
+    failure = answered(with_name(constant))
+    assert isinstance(failure, Failure)
+    assert failure.kind == "malformed-plan"
+    assert 0 < len(failure.found) < 400
+
+
+def test_records_and_enums_are_believed() -> None:
+    member = {"kind": "enum", "type": enum_of(("A", 1), ("B", 1)), "member": "B"}
+    cell = record_of(field(), field("n", RECORD, 8, shape=[2]), itemsize=20, aligned=True)
+    for header in (
+        with_dtype(RECORD),
+        with_name({"kind": "dtype", "dtype": cell}),
+        with_name({"kind": "record-type", "dtype": nested(4)}),
+        with_name(enum_of(("A", 1), base="IntEnum")),
+        with_argument(member),
+        with_argument({"kind": "arguments", "items": [member]}),
+        with_argument({"kind": "tuple", "items": [member]}),
+        with_fill(target=VIEW | {"dtype": RECORD}, value=SCALAR | {"dtype": RECORD}),
+        with_fill(target=VIEW | {"dtype": RECORD}),
+    ):
+        assert isinstance(answered(header), tuple)
+
+
+def test_a_record_fills_and_is_copied_to_its_own_dtype_only() -> None:
+    other = record_of(field("y"))
+    for header in (
+        with_fill(value=SCALAR | {"dtype": RECORD}),
+        with_fill(target=VIEW | {"dtype": other}, value=SCALAR | {"dtype": RECORD}),
+        changed(
+            lambda p: p["operations"].append(
+                {"op": "copy", "source": VIEW | {"dtype": RECORD}, "target": VIEW | {"dtype": other}, "line": 1}
+            )
+        ),
+    ):
+        assert isinstance(answered(header), Failure)
+    call = Call("f", INPUTS | {"alpha": np.zeros((), "f4,f4")[()]})  # type: ignore[arg-type]
+    child: Any = Answering(Reply(Message(with_fill(value={"kind": "data", "name": "alpha"})), "", 0.1, 0.1))
+    failure = record(child, b"", [call], DEFAULT, LIMITS)
+    assert isinstance(failure, Failure)
+    assert "alpha, a record of another dtype" in failure.found
+
+
+@pytest.mark.parametrize(
+    ("dtype", "told"),
+    [
+        ([("o", object)], "the field o of a record: object is no dtype"),
+        ("U3", "<U3 is no dtype"),
+        (">f4", "byte order"),
+        ({"names": "ab", "formats": ["f4", "f4"], "offsets": [0, 2]}, "the field b of a record overlaps another one"),
+    ],
+)
+def test_a_dtype_of_an_input_that_kernels_cannot_have_is_the_authors_mistake(dtype: Any, told: str) -> None:
+    for value in (np.zeros(3, dtype), Output((3,), dtype)):
+        with pytest.raises(AuthoringError, match=told):
+            request_for(b"", [Call("f", {"x": value})], DEFAULT)
+
+
 WRONG = {
     "contents that are too long": with_buffer(data="AAAAAAA="),
     "contents that are too short": with_buffer(data="AAAA"),
