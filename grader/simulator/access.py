@@ -68,13 +68,14 @@ def _load_again(machine: Machine, array: ArrayRef, indices: tuple[Any, ...], pla
     """``load`` where a loop repeats it and nothing has to be found out again; None elsewhere."""
     spot = machine.spots.get((id(place), READ))
     shift = spot.shift(array, indices) if spot is not None else None
-    if spot is None or shift is None or shift < 0:
+    if spot is None or shift is None:
         return None
     bill = machine.traffic.bill(array, spot, shift)
     if bill is None or not machine.watch.read_again(array, spot, shift, place):
         return None
     bill.turns += 1
-    return elements_of(machine, array, spot.unit)[shift:][spot.elements]
+    memory = elements_of(machine, array, spot.unit)
+    return memory[shift:][spot.elements] if shift >= 0 else memory[spot.elements + shift]
 
 
 def store(machine: Machine, array: ArrayRef, indices: tuple[Any, ...], value: Any, place: Place) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -38,18 +38,21 @@ class Spot:
     """
 
     array: ArrayRef
-    wide: tuple[Any, ...]
+    wide: list[Any]
     unit: int  # bytes that elements are counted in: those of one
     elements: npt.NDArray[np.int64]  # where the shared indices are 0
     first: int = 0  # of the elements
+    moved: int = 0  # bytes, by indices per lane that have all changed by the same
     costs: dict[int, int] = field(default_factory=dict)  # sectors or bank conflicts, by where in a sector it begins
     written: set[int] = field(default_factory=set)  # shifts at which all elements have been written
     bills: dict[int, Bill] = field(default_factory=dict)  # of a read, by where in a sector it begins
+    # By axis, of indices per lane that have been moved: the least and the largest.
+    _ranges: dict[int, tuple[int, int]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, array: ArrayRef, indices: tuple[Any, ...], elements: Any, unit: int) -> Spot | None:
         """The spot of an access that was inside, or None where its next turn cannot be told from this one."""
-        wide = tuple(index if is_wide(index) else None for index in indices)
+        wide = [index if is_wide(index) else None for index in indices]
         if not is_wide(elements) or unit != array.dtype.itemsize:
             return None
         if any(map(is_wide, array.parts())) or any(stride % unit for stride in array.strides):
@@ -68,19 +71,36 @@ class Spot:
         if array is not self.array:
             return None
         at = 0
-        for known, index, length, stride in zip(self.wide, indices, array.shape, array.strides, strict=True):
+        for axis, (known, index) in enumerate(zip(self.wide, indices, strict=True)):
             if known is not None:
-                if index is not known:
+                if index is not known and not self._follow(axis, index):
                     return None
-            elif is_wide(index) or not 0 <= index < length:
+            elif isinstance(index, np.ndarray) or not 0 <= index < array.shape[axis]:
                 return None
             else:
-                at += int(index) * stride
-        return at // self.unit
+                at += int(index) * array.strides[axis]
+        return (at + self.moved) // self.unit
+
+    def _follow(self, axis: int, index: Any) -> bool:
+        """Whether an index per lane is the one before, moved by one number for all and inside still; go by it then."""
+        known = self.wide[axis]
+        if not isinstance(index, np.ndarray) or index.dtype != known.dtype or index.dtype.kind != "i":
+            return False
+        by = int(index[0]) - int(known[0])
+        # The ends first: lanes that move differently mostly do so there.
+        if int(index[-1]) - int(known[-1]) != by or not np.array_equal(index, known + by):
+            return False
+        least, largest = self._ranges.get(axis) or (int(known.min()), int(known.max()))
+        # One from the end would go on at the other end.
+        if least < 0 or least + by < 0 or largest + by >= self.array.shape[axis]:
+            return False
+        self._ranges[axis] = least + by, largest + by
+        self.wide[axis] = index
+        self.moved += by * self.array.strides[axis]
+        return True
 
 
-@dataclass(frozen=True)
-class Located:
+class Located(NamedTuple):
     """Where the active lanes access an array: element numbers, who is outside, a number's bytes; a spot, if it is one.
 
     ``bad`` is None where all lanes are inside; else a bool per lane, or True for all of them.
