@@ -9,6 +9,7 @@ lanes until all that have not returned are there.
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -103,18 +104,26 @@ class Scheduler(Machine):
                 self._give_up()
                 return
             try:
-                self._issue(index, lanes)
+                if lanes is None and not self._pending:
+                    if self._run_together(index):
+                        return
+                else:
+                    self._issue(index, lanes)
             except NotSimulated as error:
-                raise located(error, self.program.blocks[index].place) from None
+                raise located(error, self.program.blocks[self.running].place) from None
 
-    def _choose(self) -> int:
+    def _tick(self, pending: Iterable[int]) -> None:
+        """A block is about to be issued. Raises StepLimit."""
         self._issues += 1
         self._unclocked += max(self.wave.total, MANY_LANES)
         if self._unclocked >= CLOCK_EVERY_LANES:
             self._unclocked = 0
             if time.process_time() > self._deadline:
                 blocks = self.program.blocks
-                raise StepLimit(max((blocks[index].place for index in self._pending), key=lambda place: place.line))
+                raise StepLimit(max((blocks[index].place for index in pending), key=lambda place: place.line))
+
+    def _choose(self) -> int:
+        self._tick(self._pending)
         if len(self._pending) == 1:
             return next(iter(self._pending))
         oldest = min(self._pending, key=lambda index: self._since[index])
@@ -139,6 +148,30 @@ class Scheduler(Machine):
         self.wave.keep(lanes)
         self.forget_spots()
         self.traffic.lanes_left()
+
+    def _run_together(self, index: int) -> bool:
+        """Run all lanes from block ``index`` on as one group, until they part, wait or end; whether they hang."""
+        blocks, registers = self.program.blocks, self._registers
+        self._activate(None, self.wave.total)
+        while True:
+            block = blocks[index]
+            self.running = index
+            self.execution.ran(index)
+            for step in block.steps:
+                step(self, registers)
+            end = block.end
+            if type(end) is Jump:
+                index = end.target
+            elif type(end) is Branch and (side := _side(registers[end.condition])) is not None:
+                index = end.yes if side else end.no
+            else:
+                self._end(index, block, None, registers)
+                return False
+            self._tick((index,))
+            if self.waits.issue(index, None, self._pending, registers):
+                self.waits.report(self.findings, None)
+                self._give_up()
+                return True
 
     def _issue(self, index: int, lanes: LaneIndex | None) -> None:
         block = self.program.blocks[index]
@@ -225,12 +258,9 @@ class Scheduler(Machine):
 
     def _branch(self, index: int, condition: Any, branch: Branch, lanes: LaneIndex | None) -> None:
         yes, no = branch.yes, branch.no
-        if not is_wide(condition):
-            self._go(yes if condition else no, lanes)
-            return
-        count = int(np.count_nonzero(condition))
-        if count in (0, condition.size):
-            self._go(yes if count else no, lanes)
+        side = _side(condition)
+        if side is not None:
+            self._go(yes if side else no, lanes)
             return
         taken = np.flatnonzero(condition)
         others = np.flatnonzero(~condition)
@@ -267,3 +297,11 @@ class Scheduler(Machine):
         return any(register in blocks[target].live_in for target in self._pending) or any(
             register in block.live_out for block in self._barriers.blocks()
         )
+
+
+def _side(condition: Any) -> bool | None:
+    """Which way all active lanes go at a branch; None where they part."""
+    if not is_wide(condition):
+        return bool(condition)
+    count = int(np.count_nonzero(condition))
+    return None if 0 < count < condition.size else bool(count)
