@@ -57,8 +57,9 @@ def distinct(keys: npt.NDArray[Any]) -> int:
 def sectors_of(first: npt.NDArray[np.int64], itemsize: int, warps: npt.NDArray[np.int64]) -> int:
     """Different pairs of a warp and a sector that its lanes touch, with elements that begin at these bytes."""
     keys = (warps << _WARP_SHIFT) + (first >> SECTOR_SHIFT)
-    last = (warps << _WARP_SHIFT) + ((first + (itemsize - 1)) >> SECTOR_SHIFT)
-    if (last != keys).any():  # elements that lie across two sectors
+    # An element that starts at a multiple of its size, a power of two, lies in one sector.
+    if SECTOR_BYTES % itemsize or (first & (itemsize - 1)).any():
+        last = (warps << _WARP_SHIFT) + ((first + (itemsize - 1)) >> SECTOR_SHIFT)
         keys = np.concatenate([keys, last])
     return distinct(keys)
 
@@ -76,8 +77,10 @@ def bank_conflicts_of(
     keys = (group << _WARP_SHIFT) + word
     if (keys[1:] < keys[:-1]).any():
         keys = np.sort(keys)
-    keys = keys[np.r_[True, keys[1:] != keys[:-1]]]
+    new = np.ones(keys.size, bool)
+    np.not_equal(keys[1:], keys[:-1], out=new[1:])
+    keys = keys[new]
     groups, words = keys >> _WARP_SHIFT, keys & (BANKS - 1)
-    turns = np.bincount((groups - groups[0]) * BANKS + words).astype(np.int64)
-    turns = np.pad(turns, (0, -turns.size % BANKS)).reshape(-1, BANKS).max(axis=1)
-    return int(np.maximum(turns - 1, 0).sum())
+    groups -= groups[0]
+    turns = np.bincount(groups * BANKS + words, minlength=(int(groups[-1]) + 1) * BANKS)
+    return int(np.maximum(turns.reshape(-1, BANKS).max(axis=1) - 1, 0).sum())

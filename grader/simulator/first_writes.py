@@ -15,7 +15,7 @@ import numpy.typing as npt
 from grader.records import Place, Severity
 from grader.simulator.lane_values import is_wide
 from grader.simulator.memory import ArrayRef
-from grader.simulator.spots import Located, Spot
+from grader.simulator.spots import Located
 
 if TYPE_CHECKING:
     from grader.simulator.machine import Machine
@@ -129,9 +129,9 @@ class FirstWrites:
         if not flags.any():
             self._written.add(extent)
 
-    def vouches_for(self, array: ArrayRef, spot: Spot, shift: int) -> bool:
-        """Whether all that a repeated read reads is known to have been written."""
-        return shift in spot.written or not self._holds_garbage(array)
+    def vouches_for(self, array: ArrayRef) -> bool:
+        """Whether all of an array is known to have been written."""
+        return not self._holds_garbage(array)
 
     def check(self, array: ArrayRef, there: Located, inside: Any, place: Place, verb: str) -> None:
         """Report the active lanes that read what nobody has written."""

@@ -57,7 +57,7 @@ class Traffic:
         self.accesses: Counter[tuple[str, int]] = Counter()
         # Accesses of global and of shared memory by each thread of the launch.
         self.work = {space: np.zeros(threads, np.int32) for space in ("global", "shared")}
-        self._patterns: dict[tuple[Place, str, str, int, int, int], _Pattern] = {}
+        self._patterns: dict[tuple[Any, ...], _Pattern] = {}
         # By space and unit: addresses of atomic operations, and how many went to each.
         self._hits: dict[tuple[str, int], list[Hits]] = {}
 
@@ -80,6 +80,8 @@ class Traffic:
         if space == "global":
             self.accesses[f"{kind}s", array.root] += machine.active
         if space not in self.work:
+            if spot is not None and before is not None:
+                spot.bills[phase] = Bill(array, ((f"{space}_{kind}s", machine.active),), line, machine.active, None)
             return
         self.work[space][machine.active_threads()] += 1
         if inside is not None:
@@ -151,9 +153,14 @@ class Traffic:
         relative = first - first[0]
         # One place may read arrays of several spaces, and fields of several sizes.
         key = place, kind, array.space, array.root, itemsize, phase
-        known, lanes = self._patterns.get(key), self._machine.lanes
-        if inside is None and known is not None and known.fits(lanes, relative):
-            return known.cost
+        recent = array.space, itemsize, phase
+        lanes = self._machine.lanes
+        if inside is None:
+            # Mostly it is what this place did before, or what the access before this one did: a[i] + b[i].
+            for known in (self._patterns.get(key), self._patterns.get(recent)):
+                if known is not None and known.fits(lanes, relative):
+                    self._patterns[key] = known
+                    return known.cost
         warps = self._machine.per_lane("warp")
         warps = warps if inside is None else warps[inside]
         if of_global:
@@ -162,7 +169,7 @@ class Traffic:
             lane = self._machine.per_lane("lane")
             cost = bank_conflicts_of(first, itemsize, warps, lane if inside is None else lane[inside])
         if inside is None:
-            self._patterns[key] = _Pattern(lanes, relative, cost)
+            self._patterns[key] = self._patterns[recent] = _Pattern(lanes, relative, cost)
         return cost
 
     def lanes_left(self) -> None:
