@@ -8,6 +8,7 @@ a histogram in shared memory that is not complete, is a race: nobody has any use
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from grader.simulator.machine import Machine
 
 Bools = npt.NDArray[np.bool_]
+# Asked for only where it decides: per access, whether it writes what is there already.
+Same = Callable[[], Bools]
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,7 @@ class Races:
     # ------------------------------------------------------------------ verdicts
 
     def check(
-        self, marks: Mark, touch: Touch, array: ArrayRef, verbs: tuple[str, str], same: Bools | None = None
+        self, marks: Mark, touch: Touch, array: ArrayRef, verbs: tuple[str, str], same: Same | None = None
     ) -> None:
         """Report accesses of ``touch`` that race with the marked ones. ``same``: they write what is there already."""
         other = marks.thread[touch.granules]
@@ -82,7 +85,7 @@ class Races:
             read, change = (site, touch.place) if i_am_atomic else (touch.place, site)
             if self._is_read_too_early(array, read, change):
                 mixed &= marks.place[granules] != site
-        silent = kind == SILENT if verbs[0] == "reads" else same[suspects] if same is not None else False
+        silent = kind == SILENT if verbs[0] == "reads" else same()[suspects] if same is not None else False
         harmless = mixed | silent
         worst = race & ~harmless if (race & ~harmless).any() else race
         first = int(np.flatnonzero(worst)[0])

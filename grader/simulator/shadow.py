@@ -32,11 +32,20 @@ _CODES = np.array([WRITTEN, CHANGED, SILENT], np.uint8)
 
 @dataclass
 class Region:
-    """One array's part of a shadow: reads that have not been marked, and whether somebody wrote since."""
+    """One array's part of a shadow since its beginning, of shared memory since all blocks passed a barrier.
+
+    Reads that have not been marked, and whether somebody wrote.
+    """
 
     unmarked_reads: list[Touch | Callable[[], Touch]] = field(default_factory=list)
     unmarked: int = 0  # accesses in unmarked_reads
+    marked: bool = False  # whether reads have been marked since
     written: bool = False
+
+    @property
+    def is_untouched(self) -> bool:
+        """Whether nobody has touched it since."""
+        return not (self.unmarked_reads or self.marked or self.written)
 
 
 @dataclass
@@ -97,6 +106,7 @@ class Shadow:
         for region in regions:
             for touch in region.unmarked_reads:
                 self.mark_read(touch() if callable(touch) else touch, numbering, published)
+            region.marked = region.marked or bool(region.unmarked_reads)
             region.unmarked_reads.clear()
             region.unmarked = 0
 

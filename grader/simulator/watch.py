@@ -9,6 +9,7 @@ keep the last reader and writer of each place per barrier interval.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from grader.simulator.fences import Fences
 from grader.simulator.first_writes import FirstWrites
 from grader.simulator.marks import ATOMIC, NOBODY, PLAIN, SILENT, Mark, Numbering, Threads, Touch
 from grader.simulator.memory import ArrayRef
-from grader.simulator.races import Races, same_value
+from grader.simulator.races import Races, Same, same_value
 from grader.simulator.shadow import Shadow, Shadows
 from grader.simulator.spots import Located, Spot
 from grader.simulator.touched import Touched
@@ -137,12 +138,13 @@ class Watch:
 
     def read_again(self, array: ArrayRef, spot: Spot, shift: int, place: Place) -> bool:
         """All lanes read what they read before, moved; False, and nothing is noted, where that needs a closer look."""
-        if not self.first_writes.vouches_for(array, spot, shift):
+        if shift not in spot.written and not self.first_writes.vouches_for(array):
             return False
         if array.space not in {"global", "shared"}:
             return True
+        epoch, warp_epoch = self._epoch, self._warp_epoch
         known, shadow = self._shadows.known(array)
-        if not known or isinstance(self._epoch, np.ndarray) or isinstance(self._warp_epoch, np.ndarray):
+        if not known or isinstance(epoch, np.ndarray) or isinstance(warp_epoch, np.ndarray):
             return False
         if shadow is None:
             return True
@@ -151,7 +153,6 @@ class Watch:
             return False
         self._time += 1
         threads, site, time = self._active_threads(), self._races.site(place), self._time
-        epoch, warp_epoch = self._epoch, self._warp_epoch
 
         def later() -> Touch:
             touch = Touch(spot.elements + shift, threads, epoch, warp_epoch, site, PLAIN, time)
@@ -172,28 +173,35 @@ class Watch:
             return
         touch = self._touch(shadow, array, elements, inside, place, unit, atomic=False)
         regions = shadow.regions_of(array.root)
+        # What was touched before a barrier of all blocks cannot be raced with in shared memory.
+        alone = array.space == "shared" and all(region.is_untouched for region in regions)
         shadow.mark_reads(regions, self._number, self._fences.order)
         lanes = touch.granules.size * shadow.granule // array.dtype.itemsize
         here = np.broadcast_to(elements, self._machine.active)
         here = here if inside is None else here[inside]
         space = self._machine.spaces[array.space]
         memory = space.view(array.dtype) if unit == array.dtype.itemsize else space.view_at_bytes(array.dtype)
-        same = np.broadcast_to(same_value(memory[here], values), lanes)
         repeat = touch.granules.size // max(lanes, 1)
-        same = np.repeat(same, repeat) if repeat > 1 else same
-        values = np.repeat(values, repeat) if repeat > 1 and isinstance(values, np.ndarray) else values
+
+        @cache
+        def same() -> npt.NDArray[np.bool_]:
+            there = np.broadcast_to(same_value(memory[here], values), lanes)
+            return np.repeat(there, repeat) if repeat > 1 else there
+
         # In shared memory that is a race all the same: a tile of equal numbers must not hide a missing barrier.
-        silent = same if array.space == "global" else None
-        if shadow.reads is not None:
-            self._races.check(shadow.reads, touch, array, ("writes", "read"), silent)
-        self._races.check(shadow.writes, touch, array, ("writes", "wrote"), same)
-        self._check_set_up(shadow, touch, array, "writes", same)
+        silent = same() if array.space == "global" else None
+        if shadow.reads is not None and not alone:
+            self._races.check(shadow.reads, touch, array, ("writes", "read"), None if silent is None else same)
+        if not alone:
+            self._races.check(shadow.writes, touch, array, ("writes", "wrote"), same)
+            self._check_set_up(shadow, touch, array, "writes", same)
         if silent is not None and silent.any():
             touch.kind = np.where(silent & self._is_first_here(shadow.writes, touch), SILENT, PLAIN).astype(np.uint8)
         shadow.writes.set(touch)
         for region in regions:
             region.written = True
-        self._races.check_crowd(shadow, touch, array, values)
+        spread = np.repeat(values, repeat) if repeat > 1 and isinstance(values, np.ndarray) else values
+        self._races.check_crowd(shadow, touch, array, spread)
 
     def atomic(self, array: ArrayRef, there: Located, inside: Any, place: Place) -> None:
         """They execute an atomic operation, which also publishes what was fenced before and acquires."""
@@ -217,7 +225,7 @@ class Watch:
         # What it sees orders what comes after it, not itself.
         self._fences.atomic(self._active_threads(), self._time)
 
-    def _check_set_up(self, shadow: Shadow, touch: Touch, array: ArrayRef, verb: str, same: Any = None) -> None:
+    def _check_set_up(self, shadow: Shadow, touch: Touch, array: ArrayRef, verb: str, same: Same | None = None) -> None:
         """Races with plain writes that atomic operations of their own block have followed."""
         if shadow.set_up is not None:
             self._races.check(shadow.set_up, touch, array, (verb, "wrote"), same)
