@@ -96,6 +96,14 @@ class LaunchRecord:
 
 
 @dataclass(frozen=True)
+class LineCounters:
+    """What the launches of a call counted at one line of kernels.py: sums over all threads."""
+
+    place: Place
+    counters: Mapping[str, int]
+
+
+@dataclass(frozen=True)
 class LaunchTrace:
     """One launch of a script on the simulator: where it was asked for, its geometry, what was seen and counted.
 
@@ -168,7 +176,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a runner brought back for one plan: raw outputs by name, findings, launches, changed inputs.
+    """What a runner brought back for one plan: raw outputs by name, findings, launches, changed inputs, lines.
 
     ``problem`` is set when the plan could not be carried out through the student's fault; the rest is then empty.
     """
@@ -178,6 +186,7 @@ class Outcome:
     launches: tuple[LaunchRecord, ...] = ()
     changed_inputs: tuple[str, ...] = ()
     problem: Failure | None = None
+    lines: tuple[LineCounters, ...] = ()
 
 
 class State(StrEnum):

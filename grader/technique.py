@@ -16,7 +16,7 @@ import numpy as np
 from grader.counters import COUNTERS, LARGEST
 from grader.plan import LaunchPlan
 from grader.problem import Inputs, Output
-from grader.records import Failure, Finding, Outcome
+from grader.records import Failure, Finding, LineCounters, Outcome
 
 _WORDS = {
     **COUNTERS,
@@ -31,6 +31,17 @@ _WORDS = {
     "sectors_per_store_request": "sectors of 32 bytes per write request of a warp",
     "shared_bank_conflicts": "bank conflicts in shared memory",
 }
+# Of what is counted by line, where counters that are made of others come from.
+_COUNTED = {
+    "global_loads_per_output": ("global_loads",),
+    "global_stores_per_output": ("global_stores",),
+    "global_atomics_per_block": ("global_atomics",),
+    "sectors_per_load_request": ("global_load_sectors",),
+    "sectors_per_store_request": ("global_store_sectors",),
+    "shared_bank_conflicts": tuple(f"shared_{kind}_bank_conflicts" for kind in ("load", "store", "atomic")),
+}
+# A line with this share of what is too many is worth naming.
+MOST = 0.5
 
 
 class CheckFailed(Exception):
@@ -48,6 +59,7 @@ class Run(Mapping[str, float]):
     call: str
     counters: Mapping[str, float]
     findings: tuple[Finding, ...] = ()
+    lines: tuple[LineCounters, ...] = ()
 
     def __getitem__(self, counter: str) -> float:
         return self.counters[counter]
@@ -80,10 +92,23 @@ class Run(Mapping[str, float]):
                     f"The result is right, but there are {misses} {words} ({seen}, {asked} {wanted}).",
                     expected=f"{asked} {wanted} {words}",
                     found=seen,
-                    where=self.call,
+                    where=self._where(counter) if misses == "too many" else self.call,
                     advice=advice,
                 )
             )
+
+    def _where(self, counter: str) -> str:
+        """The call, and the line that at least half of a count comes from, if there is one."""
+        kind, of_array, _ = counter.partition("_of_")
+        counted = (f"global_{kind}",) if of_array else _COUNTED.get(counter, (counter,))
+        costs = {line.place: sum(line.counters.get(name, 0) for name in counted) for line in self.lines}
+        total = sum(costs.values())
+        # Lines do not tell arrays apart, but what is not of this array may all be in one line, and is no more.
+        others = total - getattr(self, counter) if of_array else 0
+        costliest = max(costs, key=lambda place: costs[place], default=None)
+        if costliest is None or costs[costliest] - others < max(MOST * (total - others), 1):
+            return self.call
+        return f"{self.call}, most of them at {costliest}"
 
 
 def _told_apart(found: int | float, bound: float) -> tuple[str, str]:
@@ -129,7 +154,7 @@ def run_of(call: str, inputs: Inputs, plan: LaunchPlan, outcome: Outcome) -> Run
         counters[f"shared_{kind}_bank_conflicts"] for kind in ("load", "store", "atomic")
     )
     counters["global_atomics_per_block"] = counters["global_atomics"] / max(counters["blocks"], 1)
-    return Run(call, counters, outcome.findings)
+    return Run(call, counters, outcome.findings, outcome.lines)
 
 
 def _words_of_array(counter: str) -> str:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from grader.plan import Launch
 from grader.plan_functions import JitOptions, TypeOf
 from grader.plan_memory import View
-from grader.records import Failure, Finding, LaunchRecord
+from grader.records import Failure, Finding, LaunchRecord, LineCounters
 
 
 class Refused(Exception):
@@ -63,6 +63,9 @@ class Device(Protocol):
     name: str
     findings: list[Finding]
     launches: list[LaunchRecord]
+
+    def lines(self) -> list[LineCounters]:
+        """What was counted by line, over all launches since the reset; nothing on a device that cannot tell."""
 
     def reset(self, nbytes: int) -> None:
         """Forget buffers, findings and launches; what was compiled stays. ``nbytes`` of buffers will follow."""

@@ -18,7 +18,7 @@ from grader.kernels_text import KernelsText
 from grader.plan import Launch
 from grader.plan_dtypes import numpy_dtype
 from grader.plan_memory import View
-from grader.records import Failure, Finding, LaunchRecord
+from grader.records import Failure, Finding, LaunchRecord, LineCounters
 from grader.simulator.configuration import LaunchRefused, check_geometry
 from grader.simulator.frontend import KernelError, numba_errors
 from grader.simulator.numba_types import declared_type
@@ -81,6 +81,10 @@ class CudaDevice:
         self._sizes: list[int] = []
         self._streams: dict[int, Any] = {0: cuda.default_stream()}
         self._compiled: dict[Any, Any] = {}
+
+    def lines(self) -> list[LineCounters]:
+        """None: a GPU counts nothing by itself."""
+        return []
 
     def reset(self, nbytes: int) -> None:
         """Forget buffers, findings and launches; what was compiled stays."""

@@ -5,6 +5,7 @@ In: a plan's operations. Out: bytes of buffers, launches with counters, findings
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from grader.kernels_text import KernelsText
 from grader.plan import Launch
 from grader.plan_dtypes import numpy_dtype
 from grader.plan_memory import View
-from grader.records import Failure, Finding, LaunchRecord, Severity
+from grader.records import Failure, Finding, LaunchRecord, LineCounters, Place, Severity
 from grader.simulator.configuration import Configuration, LaunchRefused
 from grader.simulator.frames import MAX_DEPTH
 from grader.simulator.frontend import KernelError
@@ -36,6 +37,7 @@ class SimulatedDevice:
     def __init__(self, gpu: GpuModel, text: KernelsText, cpu_seconds: float) -> None:
         self.findings: list[Finding] = []
         self.launches: list[LaunchRecord] = []
+        self._lines: defaultdict[Place, Counter[str]] = defaultdict(Counter)
         self._memory = GlobalSpace(0)
         self._buffers: list[tuple[int, int]] = []
         self._names: dict[int, str] = {}
@@ -43,9 +45,14 @@ class SimulatedDevice:
         self._text = text
         self._simulator = Simulator(gpu, text, self._memory, deadline_in(cpu_seconds))
 
+    def lines(self) -> list[LineCounters]:
+        """What was counted by line, over all launches since the reset."""
+        return [LineCounters(place, dict(counters)) for place, counters in self._lines.items()]
+
     def reset(self, nbytes: int) -> None:
         """Forget buffers, findings and launches; what was typed stays. ``nbytes`` of buffers will follow."""
         self.findings, self.launches = [], []
+        self._lines.clear()
         self._memory = self._simulator.memory = GlobalSpace(nbytes)
         self._buffers = []
         self._names = {}
@@ -124,6 +131,8 @@ class SimulatedDevice:
                 )
             ) from None
         self.findings += result.findings
+        for line, counters in result.lines.items():
+            self._lines[line].update(counters)
         endless = next((f for f in result.findings if f.severity is Severity.ERROR and not result.finished), None)
         if endless is not None:
             raise Refused(

@@ -85,6 +85,7 @@ def _carry_out(request: Message) -> Message:
                 "changed_inputs": list(answer.changed_inputs),
                 "findings": [asdict(finding) for finding in device.findings],
                 "launches": [asdict(launch) for launch in device.launches],
+                "lines": [asdict(line) for line in device.lines()],
             }
         )
         outputs |= {f"output:{number}:{name}": contents for name, contents in answer.outputs.items()}

@@ -20,7 +20,7 @@ from grader.device_names import DeviceName
 from grader.gpu_models import GpuModel
 from grader.plan import LaunchPlan
 from grader.problem import Inputs, Output
-from grader.records import Failure, Finding, LaunchRecord, Outcome
+from grader.records import Failure, Finding, LaunchRecord, LineCounters, Outcome
 from grader.sandbox.launch import Death, WarmChild
 from grader.sandbox.limits import Limits
 from grader.sandbox.protocol import Message
@@ -73,7 +73,13 @@ def run(
     if answer.runs is None or len(answer.runs) != len(fills):
         raise errors.ChildFault(f"the runner's answer is not of the agreed form: expected {len(fills)} runs")
     return [
-        Outcome(_outputs(reply.message, number, inputs), of_run.findings, of_run.launches, of_run.changed_inputs)
+        Outcome(
+            _outputs(reply.message, number, inputs),
+            of_run.findings,
+            of_run.launches,
+            of_run.changed_inputs,
+            lines=of_run.lines,
+        )
         for number, of_run in enumerate(answer.runs)
     ]
 
@@ -107,6 +113,7 @@ class _Run(BaseModel):
     model_config = ConfigDict(extra="forbid")
     findings: tuple[Finding, ...]
     launches: tuple[LaunchRecord, ...]
+    lines: tuple[LineCounters, ...]
     changed_inputs: tuple[str, ...]
 
 

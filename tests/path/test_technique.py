@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from grader.judge import CheckFailed
+from grader.records import LineCounters, Place
 from grader.technique import Run
 
 KERNEL = """
@@ -111,6 +112,47 @@ def test_a_failure_says_what_is_too_many_or_too_few_in_plain_numbers(counter, fo
         Run("f()", {counter: found}).require(counter, **bounds)
     assert failed.value.failure.what.endswith(what)
     assert failed.value.failure.what.startswith("The result is right, but there are too ")
+
+
+HALF = "most of them at kernels.py:2  half()"
+
+
+@pytest.mark.parametrize(
+    ("counter", "counts", "told"),
+    [
+        ("global_loads", {1: 2, 2: 5, 3: 3}, HALF),
+        ("global_loads", {1: 3, 2: 4, 3: 3}, ""),
+        ("global_loads", {1: 0, 2: 0}, ""),
+        ("global_loads_per_output", {1: 2, 2: 5, 3: 3}, HALF),
+        ("loads_of_x", {1: 1, 2: 9}, HALF),
+        ("loads_of_x", {1: 2, 2: 14, 3: 4}, ""),
+        ("loads_of_x", {1: 0, 2: 15, 3: 0}, HALF),
+    ],
+)
+def test_a_failure_names_the_line_that_half_or_more_of_what_is_too_many_comes_from(counter, counts, told):
+    """Ten of what is counted; a line's reads of other arrays than x are not known, but how many there are."""
+    lines = tuple(LineCounters(Place(line, "half()"), {"global_loads": n}) for line, n in counts.items())
+    with pytest.raises(CheckFailed) as failed:
+        Run("f()", {counter: 10}, (), lines).require(counter, at_most=1)
+    assert failed.value.failure.where == (f"f(), {told}" if told else "f()")
+
+
+def test_a_failure_names_no_line_for_what_is_too_few():
+    lines = (LineCounters(Place(2, "half()"), {"global_loads": 9}),)
+    with pytest.raises(CheckFailed) as failed:
+        Run("f()", {"global_loads": 10}, (), lines).require("global_loads", at_least=11)
+    assert failed.value.failure.where == "f()"
+
+
+def test_lines_are_those_of_all_launches_of_one_call(candidate):
+    twice = KERNEL + "    kernel[(x.size + 63) // 64, 64](x, factor, out, scratch)\n"
+    for _ in range(2):
+        run = candidate(twice).simulate("scale", n=100)
+        stores = {line.place.text: line.counters.get("global_stores", 0) for line in run.lines}
+        assert {text: number for text, number in stores.items() if number} == {"out[i] = factor * tile[t]": 200}
+    with pytest.raises(CheckFailed) as failed:
+        run.require("global_stores_per_output", at_most=1)
+    assert failed.value.failure.where.endswith("most of them at kernels.py:13  out[i] = factor * tile[t]")
 
 
 def test_an_unknown_counter_is_the_authors_mistake(candidate):

@@ -17,7 +17,7 @@ from grader.sandbox.limits import Limits
 from grader.sandbox.protocol import Message
 from grader.sandbox.run import describe_gpu, run
 
-RUN: dict[str, Any] = {"findings": [], "launches": [], "changed_inputs": []}
+RUN: dict[str, Any] = {"findings": [], "launches": [], "lines": [], "changed_inputs": []}
 OUTPUT = {"output:0:out": np.zeros(8, np.uint8)}
 PROBLEM = {"kind": "race", "what": "A race."}
 
