@@ -1,5 +1,7 @@
 """The counters of a simulated launch: their names and what they count, in words. Any process.
 
+In: nothing. Out: tables from a counter's name to its words.
+
 Sums over all threads of a launch. A request is one access instruction of one warp, a sector 32 bytes.
 """
 

@@ -1,4 +1,4 @@
-"""What a person calls the devices that kernels run on. Any process may import it."""
+"""What a person calls the devices that kernels run on. Any process may import it; in and out: names alone."""
 
 from __future__ import annotations
 

@@ -1,5 +1,8 @@
 """Every exception of the package, as one tree. Bottom floor: any process may import it.
 
+In: a sentence. Out: an exception whose class says whose fault it is, and which crosses a pipe by its name.
+
+
 ::
 
     GraderError

@@ -1,6 +1,8 @@
 """GPU models: the limits and attributes that a launch is held against when no GPU is there.
 
-Any process may import it. Numbers are NVIDIA's: CUDA C++ Programming Guide, table "Technical
+Any process may import it. In: a model's name, a launch's threads and bytes. Out: limits, how many blocks are resident.
+
+Numbers are NVIDIA's: CUDA C++ Programming Guide, table "Technical
 Specifications per Compute Capability", and the data sheets of the cards.
 """
 

@@ -1,5 +1,7 @@
 """The text of kernels.py: its lines as Python numbers them, and its code objects. Used in recorder and runner.
 
+In: the bytes of kernels.py. Out: places in it, code objects and their numbers.
+
 Compiling executes nothing. A code object is known by its place in a pre-order walk, which is how a launch plan
 names a function without naming an object.
 """

@@ -1,6 +1,8 @@
 """What an author writes in problem.py: a problem's inputs, specification, tolerance and cost.
 
-Runs in the trusted process only. A ``problem.py`` holds one subclass of ``Problem`` per entry point::
+Runs in the trusted process only. In: a seeded generator and sizes. Out: inputs, expected values, tolerances, costs.
+
+A ``problem.py`` holds one subclass of ``Problem`` per entry point::
 
     class Saxpy(Problem):
         entry = "saxpy"

@@ -1,4 +1,4 @@
-"""The nearest of some known names: what somebody may have meant who misspelt one. Any process may use it."""
+"""What somebody may have meant who misspelt a name: known names in, the nearest out. Any process may use it."""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
 """The CUDA device: Numba on a GPU. Runs in the runner. The driver is touched when a device is made, not before.
 
+In: a plan's operations. Out: bytes of buffers and launches, or ``Refused``; no findings, a GPU reports none by itself.
+
 Buffers are plain device memory; streams of the plan become streams of the GPU.
 """
 

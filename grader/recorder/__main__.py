@@ -1,4 +1,7 @@
-"""``python -m grader.recorder FD FOLDER``: the recorder's warm child. Started by ``sandbox.launch`` only."""
+"""``python -m grader.recorder FD FOLDER``: the recorder's warm child. Started by ``sandbox.launch`` only.
+
+In: requests with the text of kernels.py and calls. Out: plans, or what is wrong with the text (``session``).
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
 """Device arrays without contents. Runs in the recorder.
 
+In: what host code does to an array. Out: other arrays, and operations of the plan.
+
 They know shape and dtype and nothing else (``contentless``). Writing (fills, copies) is written down. Behaves as
 Numba's ``DeviceNDArray`` does.
 """

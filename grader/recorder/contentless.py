@@ -1,5 +1,7 @@
 """What has a dtype and no contents: the base of device arrays, and data scalars. Runs in the recorder.
 
+In: whatever host code does with a value. Out: what Numba would return, as far as no content is needed for it.
+
 What would read a content in any way ends the recording with a failure of kind "contents-read".
 """
 

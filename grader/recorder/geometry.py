@@ -1,5 +1,7 @@
 """Shapes and strides of views, with no memory behind them. Runs in the recorder; pure.
 
+In: a geometry and an index, a shape, axes. Out: the geometry of the view.
+
 Follows NumPy's rules for basic indexing and contiguity, within what Numba's device arrays support: a reshape
 never copies, an index is ints, slices and one Ellipsis. Errors are those that NumPy and Numba raise:
 IndexError, TypeError, ValueError, NotImplementedError.

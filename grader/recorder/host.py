@@ -1,5 +1,7 @@
 """The host side of the stand-in for numba.cuda: streams, events, device, context. Runs in the recorder.
 
+In: calls of host code. Out: objects that stand for what they make, and operations of the plan.
+
 Streams are numbers in the plan; events become synchronisations, which keeps at least the order that was
 asked for. There is no clock here: what would tell time is refused.
 """

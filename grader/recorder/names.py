@@ -1,6 +1,8 @@
 """Names that mean something inside of a kernel only, as inert objects that know their path. Runs in the
 recorder.
 
+In: a path below ``numba.cuda``. Out: what student code sees there.
+
 Which names there are is asked of the real ``numba.cuda`` (imported, never used): whatever it has exists here
 too, and what it has not raises the same AttributeError. Student code gets the real thing for nothing but
 Numba's types.

@@ -1,5 +1,7 @@
 """The module that student code gets as ``numba.cuda``: the same names, but it launches nothing. Runs in the recorder.
 
+In: what student code asks of ``numba.cuda``. Out: operations of the plan, or a failure.
+
 Host functions are written down or refused with a sentence; names for kernels are inert (``names``).
 """
 

@@ -1,1 +1,1 @@
-"""Reports: pure functions from records to text. Trusted process; nothing here reads or writes a file."""
+"""Reports: records in, text out. Trusted process; pure: nothing here reads or writes a file."""

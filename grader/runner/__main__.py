@@ -1,5 +1,7 @@
 """The runner's process: ``python -m grader.runner``, started warm by the trusted process.
 
+In: requests. Out: replies.
+
 A request says what to do: ``{"do": "carry out", …}`` a plan, or ``{"do": "describe"}`` the machine's GPU. The
 reply is an outcome, ``{"problem": …}`` (the student's fault) or ``{"fault": …}`` (ours or the machine's).
 """

@@ -1,4 +1,4 @@
-"""How a job may end, as the trusted process sees it. Frozen records; nothing here acts."""
+"""How a job may end, as the trusted process sees it: exit codes in, frozen records out. Nothing here acts."""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
 """Frames: how a message crosses a pipe. Used on both sides of the wall.
 
+In: messages, or bytes as they arrive. Out: bytes, or messages.
+
 A frame is a prefix of fixed size (magic, length of the envelope, length of the body), an envelope in JSON
 (``header`` and, per array, name, dtype and shape), and the raw bytes of the arrays, in that order. Nothing
 in it can be code. The reader believes no length before it has held it against a limit, and raises

@@ -1,5 +1,7 @@
 """The recorder, seen from the trusted process: calls in, launch plans or a failure out.
 
+In: a warm child, the text of kernels.py, calls. Out: plans, or a failure.
+
 Only names, shapes, dtypes and configuration values of the inputs leave this process. What comes back was
 written by a process that has executed a stranger's Python: it is parsed within limits, validated, and held
 against the calls. Whether a plan's functions exist in the text of kernels.py is checked by the runner, which

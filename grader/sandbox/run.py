@@ -1,5 +1,7 @@
 """The trusted process's side of the runner: send a plan and its inputs, read back an outcome.
 
+In: a warm child, a plan, inputs. Out: outcomes.
+
 Expected values, thresholds and seeds do not travel. What comes back is held against what was asked for before
 anyone uses it: only outputs of the announced dtype and shape, findings and counters of the agreed form.
 """

@@ -1,4 +1,6 @@
-"""What one instruction of the lanes of some warps costs: sectors of global memory, bank conflicts of shared. Pure.
+"""What one instruction of the lanes of some warps costs: sectors of global memory, bank conflicts of shared.
+
+Pure; runs in the runner. In: where lanes' elements begin. Out: how many sectors or bank conflicts.
 
 Global memory moves sectors of 32 bytes: a request costs as many as its lanes touch. Shared memory has 32 banks of 4
 bytes: words of one bank are served one after another, equal words together (CUDA C++ Best Practices Guide, "Coalesced

@@ -1,5 +1,7 @@
 """What threads of a block or a warp do together: barriers, shuffles, votes, masks. Runs in the runner.
 
+In: calls of typed IR. Out: barriers and steps of a body.
+
 numba-cuda has a function for each; Numba's built-in target has ``shfl_sync_intrinsic`` and ``vote_sync_intrinsic``
 with a mode, and wraps them in Python. Semantics are the PTX ISA's ("shfl.sync", "vote.sync", "bar.sync").
 """

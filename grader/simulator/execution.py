@@ -1,5 +1,7 @@
 """How well warps are filled: active lanes, divergent branches, floating-point operations. Runs in the runner.
 
+In: which lanes ran which block, and parted at which branch. Out: counters, in all and by line.
+
 Counted in steps of Numba's typed IR, once per basic block that runs: a GPU's instructions differ in number, but not
 in which lanes of a warp take part. What a compiler turns into predicated instructions counts as a branch here.
 """

@@ -1,5 +1,7 @@
 """Expressions of Numba's IR other than calls: operators, tuples, subscripts, loops. Runs in the runner.
 
+In: expressions of typed IR. Out: steps of a body.
+
 ``EXPRESSIONS`` maps an expression's ``op`` to the function that adds its steps to a body.
 """
 

@@ -1,5 +1,7 @@
 """What fences and atomics order: who has published what, and who has seen it. Runs in the runner.
 
+In: fences, atomics and barriers as they are passed. Out: whether an access is ordered before another.
+
 After the PTX ISA's memory consistency model ("Causality order"): a write is ordered before another thread's access
 where a fence follows it, an atomic operation follows the fence, and an atomic operation of the other thread follows
 that. Between write and fence, and between fence and atomic, a barrier may hand on to another thread; so it may after

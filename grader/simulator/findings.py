@@ -1,4 +1,7 @@
-"""Collects findings of a launch: the same thing at the same place is kept once, with a count. Runs in the runner."""
+"""Collects findings of a launch. Runs in the runner.
+
+In: what is seen, as often as it is seen. Out: ``Finding`` records, the same thing at the same place once, with a count.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
 """Watches memory for reads of what nobody has written. Runs in the runner.
 
+In: accesses. Out: findings.
+
 Shared and local memory start as garbage in every block and thread, global memory where it was allocated without
 contents: outputs, and ``cuda.device_array``.
 """

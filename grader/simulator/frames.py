@@ -1,5 +1,7 @@
 """Call frames of functions that call themselves: what each lane goes back to. Runs in the runner.
 
+In: registers of lanes that call. Out: the same when they return, with the function's result.
+
 Other device functions are inlined and need none. A frame holds what its lanes' registers were at the call, one
 entry per lane that called together; lanes may return from one frame at different times, and from many at once.
 """

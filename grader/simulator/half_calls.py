@@ -1,5 +1,7 @@
 """``numba.cuda.fp16``: functions of half-precision floats. Runs in the runner.
 
+In: calls of typed IR. Out: steps of a body.
+
 What each computes is in NVIDIA's "CUDA Math API", sections "Half Precision Intrinsics". NumPy's float16 arithmetic
 computes in float32 and rounds once more, which for +, -, *, / and sqrt is the correctly rounded result (S. Figueroa,
 "When is double rounding innocuous?", 1995: 24 bits are at least twice 11, and two).

@@ -1,5 +1,7 @@
 """Loops over all indices of a shape or all elements of an array, last axis fastest. Runs in the runner.
 
+In: expressions of typed IR that begin such a loop. Out: an ``IndexLoop``, and its steps.
+
 ``np.ndindex``, ``np.ndenumerate``, ``np.nditer`` and ``array.flat`` are iterators themselves: a second loop over one
 goes on where the first left off, and ends at once where that was the end.
 """

@@ -1,5 +1,7 @@
 """The functions of libdevice, by name: ``numba.cuda.libdevice``. Runs in the runner.
 
+In: a function's name. Out: what it computes on lanes.
+
 What each computes is in NVIDIA's "Libdevice User's Guide". Integers that it calls unsigned are int32 and int64 to
 Numba. Functions with pointers for results return tuples in Numba. Results of transcendental functions are NumPy's;
 a GPU's may differ in the last bits, as CUDA's table of maximum errors says.

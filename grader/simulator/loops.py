@@ -1,5 +1,7 @@
 """Loops over ranges, tuples, arrays, ``enumerate`` and ``zip``. Runs in the runner.
 
+In: expressions of typed IR. Out: steps of a body.
+
 What a loop goes over is known while translating, so an iterator is a ``Loop`` there; only its position is a
 register, which all of Numba's copies of the iterator share.
 """

@@ -1,5 +1,7 @@
 """One mark per piece of memory: who touched it last, when, where. Runs in the runner.
 
+In: accesses of one instruction. Out: for each granule the one before.
+
 A granule is the size of the elements that a stretch of memory holds; a wider access touches several. Threads are
 numbered through the launch. ``epoch`` counts the barriers that a thread's block has passed, ``warp_epoch`` those of
 its warp.

@@ -1,5 +1,7 @@
 """The three address spaces of a launch, and arrays over them. Runs in the runner.
 
+In: sizes, and bytes of the host's arrays. Out: addresses, ``ArrayRef``s.
+
 A space is one flat stretch of bytes: global memory is one segment that all lanes share, shared memory has a
 segment per block of the wave, local memory one per lane. An array is an address, a shape and strides, each the
 same for all lanes (a Python int) or one value per lane (an int64 array): views differ by lane in

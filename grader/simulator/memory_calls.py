@@ -1,5 +1,7 @@
 """Loads and stores with cache hints, ``cuda.ldcg`` and its like. Runs in the runner.
 
+In: calls of typed IR. Out: steps of a body.
+
 A hint changes where a GPU looks first, never the value: PTX ISA, "Cache Operators".
 """
 

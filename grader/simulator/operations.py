@@ -1,5 +1,7 @@
 """What Python's operators and the functions of ``math`` mean on lanes, in NumPy. Runs in the runner.
 
+In: an operator or a function. Out: the same on values of lanes.
+
 Each entry takes values that are already cast as Numba casts them. Integer arithmetic wraps, floats follow IEEE
 754 (the launch runs under ``np.errstate(all="ignore")``), as compiled kernels do under Numba's NumPy error model.
 """

@@ -1,5 +1,7 @@
 """The order in which pending basic blocks run: a weak topological order. Runs in the runner; pure.
 
+In: which block may follow which. Out: blocks in order.
+
 Lanes that took different ways meet again when the scheduler always runs the pending block that comes first in
 an order where a block follows its predecessors (loops apart) and every loop is contiguous, with its exits
 behind it. That is a weak topological order: F. Bourdoncle, "Efficient chaotic iteration strategies with

@@ -1,5 +1,7 @@
 """From the counters of a launch to advice on speed, each with its line and its numbers. Runs in the runner.
 
+In: ``Facts`` of a launch. Out: findings.
+
 Advice costs no points. Each rule asks for enough work that its numbers mean something: the small sizes with which a
 kernel's edges are checked leave any GPU idle. The thresholds are our choice and are stated beside each rule.
 """

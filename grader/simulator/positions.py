@@ -1,6 +1,8 @@
 """Which expression of a line an instruction belongs to: Numba keeps lines, Python's code objects know columns.
 
-Runs in the runner, while typing. Numba's interpreter of bytecode gives each node of its IR a ``Loc`` with a line; here
+Runs in the runner, while typing. In: code objects. Out: positions at nodes of Numba's IR.
+
+Numba's interpreter of bytecode gives each node of its IR a ``Loc`` with a line; here
 it also gets ``positions``: first and last line and column, as ``code.co_positions()`` has them (PEP 657).
 """
 

@@ -1,4 +1,7 @@
-"""The lines that the threads of a launch printed, bounded. Runs in the runner."""
+"""The lines that the threads of a launch printed, bounded. Runs in the runner.
+
+In: what a thread prints, when it does. Out: lines by thread.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
 """What threads print. Runs in the runner.
 
+In: print statements of typed IR. Out: steps of a body, which hand lines to ``printed``.
+
 Numba prints through CUDA's ``printf``: integers in decimal, floats with six digits, what is printed together apart by
 blanks (CUDA C++ Programming Guide, "Formatted Output"). A GPU shows lines in whatever order threads ran; here they
 come by thread, so that two runs read alike.

@@ -1,4 +1,7 @@
-"""Which literal or variable makes a line compute in float64, for advice. Runs in the runner, while translating."""
+"""Which literal or variable makes a line compute in float64, for advice. Runs in the runner, while translating.
+
+In: an operation's operands. Out: a half-sentence for its line, in the program.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
 """Says which unordered accesses are races, and tells of them. Runs in the runner.
 
+In: marks of earlier accesses, and a new one. Out: findings.
+
 ``Watch`` asks, with the marks of earlier accesses and a new one. Of what is found, three kinds do no harm, or may be
 meant: a write to global memory of the value that is there already, threads that write equal values, and a plain read
 of what others change atomically. They are warnings. But a plain read that follows the atomics in the program, as of

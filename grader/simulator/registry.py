@@ -1,5 +1,7 @@
 """Which translation belongs to which function of ``numba.cuda``. Runs in the runner.
 
+In: attribute paths of ``numba.cuda``, while modules of translations are imported. Out: a table.
+
 ``DEVICE_CALLS`` maps the object that a kernel calls (``cuda.grid``, ``cuda.atomic.add``) to its translation. An
 entry exists only where this Numba has the object, so older and newer ones work alike.
 """

@@ -1,5 +1,7 @@
 """Results of single operations rounded as asked: once, and up, down, to zero or to nearest. Pure; runs in the runner.
 
+In and out: floats, one for all lanes or one per lane.
+
 Modes are named as in PTX and CUDA: "rn" (to nearest, ties to even), "rz" (to zero), "ru" (up), "rd" (down).
 """
 

@@ -1,5 +1,7 @@
 """Functions and methods of single numbers that return several, or that Numba composes. Runs in the runner.
 
+In: calls of typed IR. Out: steps of a body.
+
 ``math.frexp`` and its like, ``round`` to digits, ``cmath``, complex numbers, bit casts.
 """
 

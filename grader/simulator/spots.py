@@ -1,6 +1,8 @@
 """Accesses that a loop repeats: the same array, the same indices per lane, moved by what all lanes share.
 
-Runs in the runner. ``tile[ty, k]`` for k = 0, 1, 2 … finds its addresses once; later ones are those plus a constant.
+Runs in the runner. In: an access. Out: where its next turn is and what it costs, if that is sure.
+
+``tile[ty, k]`` for k = 0, 1, 2 … finds its addresses once; later ones are those plus a constant.
 What was found out about them then holds again: they are inside, they cost as much, they have been written.
 """
 

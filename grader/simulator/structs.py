@@ -1,5 +1,7 @@
 """Records: fields of structured values and of arrays of them. Runs in the runner.
 
+In: expressions and statements of typed IR. Out: steps of a body.
+
 As in compiled Numba code, a record is a reference into the memory where it lies: reading a field loads from there,
 assigning one stores there, and ``b = a[i]`` copies nothing. Only ``a[i] = b`` copies, field by field here.
 """

@@ -1,6 +1,6 @@
 """What all function bodies of one kernel share while it is translated. Runs in the runner.
 
-Out: the ``Program`` that grows, with registers, basic blocks and memory of arrays.
+In: options and sources of a kernel. Out: the ``Program`` that grows, with registers, basic blocks and memory of arrays.
 """
 
 from __future__ import annotations

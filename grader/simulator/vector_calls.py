@@ -1,5 +1,7 @@
 """CUDA's vector types, ``cuda.float4`` and its like: constructors and components. Runs in the runner.
 
+In: calls of typed IR. Out: steps of a body.
+
 A vector is a tuple of its components. Constructors take numbers and shorter vectors, as CUDA C++ Programming Guide,
 "Built-in Vector Types", names them and Numba extends them.
 """

@@ -1,5 +1,7 @@
 """Parts of arrays without a copy, and what goes over all elements of one. Runs in the runner.
 
+In: arrays and indices, each the same for all lanes or one per lane. Out: arrays, and values read.
+
 A row, a slice or a record that lies outside of its array can be had, as in compiled code; only reading or writing
 it is reported (``access``).
 """

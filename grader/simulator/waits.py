@@ -1,5 +1,7 @@
 """Finds waits that no schedule can end. Runs in the runner.
 
+In: what runs next, and word of every change of memory. Out: a finding, where nobody can go on.
+
 A lane that is back at the same place with the same registers, while memory has not changed since, will do the same
 for ever, whatever the others do, unless one of them changes memory. If that holds for every lane that neither waits
 at a barrier nor has returned, nobody ever will: the launch hangs, on any GPU and under any schedule. So a look at

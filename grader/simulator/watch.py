@@ -1,5 +1,7 @@
 """Watches shared and global memory for races. Runs in the runner.
 
+In: accesses, barriers and fences as they are passed. Out: findings.
+
 Two accesses of one place by different threads, of which one writes, are a race unless something orders them:
 a barrier of the block or the grid, a ``syncwarp`` of the warp, atomics with atomics, or, between blocks, a fence and
 then an atomic by the one that wrote, and an atomic by the other's block after that. The end of the launch orders all.
