@@ -11,15 +11,15 @@ findings and counters. No GPU, driver or CUDA toolkit takes part. In the order i
   ``collective_calls`` (``registry``) turn typed IR into steps of a ``body`` of a ``unit``;
 - ``program`` is what comes of it: basic blocks of steps, ranked by ``order``;
 - ``scheduler`` runs groups of lanes of a ``wave`` of blocks over it, and a step sees a ``machine``; ``barriers`` is
-  where lanes wait, ``frames`` what recursive calls go back to; ``spinning`` and ``waits`` find waits, and those that
-  nothing can end;
+  where lanes wait (``absent``, ``skipped``: who is missing there), ``frames`` what recursive calls go back to;
+  ``spinning`` and ``waits`` find waits, and those that nothing can end;
 - ``memory`` holds the address spaces, ``lane_values`` what lanes have in registers; ``access`` reads and writes
   memory where ``addressing`` finds an element, ``atomics`` do both; ``views`` are parts of arrays, ``ranges`` counts;
 - ``operations`` says what operators and functions mean on lanes; ``scalar_calls``, ``libdevice_calls``,
   ``half_calls``, ``vector_calls``, ``memory_calls`` and ``ufunc_calls`` add what Numba offers beyond (``rounding``
   rounds as asked); ``printing`` is what threads print, ``raising`` what they raise;
-- ``watch`` (with ``shadow``, ``marks``, ``fences``, ``races``) looks for races, ``first_writes`` for reads of what
-  nobody wrote, ``findings`` collects; ``touched`` is what remains of it for what comes after the launch;
+- ``watch`` (with ``shadow``, ``marks``, ``fences``, ``warp_order``, ``races``) looks for races, ``first_writes`` for
+  reads of what nobody wrote, ``findings`` collects; ``touched`` is what remains of it for what comes after the launch;
 - ``traffic`` (with ``access_costs``) counts what accesses cost, ``execution`` how well warps are filled, ``spots``
   spares loops to find both out again; ``performance_advice`` (with ``promotions``) makes sentences of it;
 - ``rejections`` cuts Numba's messages to what helps, and ``advice`` says what to try; ``sources`` and ``positions``

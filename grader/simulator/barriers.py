@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from grader.records import Place, Severity
+from grader.simulator.absent import EVERY_LANE, Absent
 from grader.simulator.findings import Findings
 from grader.simulator.lane_values import LaneIndex, is_wide, merge, take
 from grader.simulator.program import Barrier, Block, Program, Registers
@@ -31,7 +32,7 @@ class Barriers:
         self._registers = registers
         self._findings = findings
         self._waiting: dict[int, LaneIndex] = {}
-        self._advised: set[int] = set()  # lines of barriers before which threads returned
+        self._absent = Absent(program, wave, findings)
 
     def __bool__(self) -> bool:
         return bool(self._waiting)
@@ -72,26 +73,49 @@ class Barriers:
     def passed(self, barrier: Barrier, lanes: LaneIndex | None) -> None:
         """These lanes (None: all of the wave) pass together: what they vote, and what that orders."""
         if barrier.scope == "block":
-            self._note_early_returns(barrier)
+            slots = None if lanes is None else np.unique(self._coordinate("slot")[lanes])
+            self._absent.look_at_blocks(barrier, slots)
             self._vote(barrier, lanes)
-            self._watch.passed_barrier(None if lanes is None else np.unique(self._coordinate("slot")[lanes]))
+            self._watch.passed_barrier(slots)
         elif barrier.scope == "grid":
+            self._absent.look_at_blocks(barrier, None)
             self._watch.passed_grid_barrier()
-        elif barrier.orders_memory:
-            lanes = self._in_company(barrier, lanes)
-            self._watch.passed_warp_barrier(None if lanes is None else np.unique(self._coordinate("warp")[lanes]))
+        else:
+            self._passed_in_warps(barrier, lanes)
 
-    def _in_company(self, barrier: Barrier, lanes: LaneIndex | None) -> LaneIndex | None:
-        """The lanes (None: all) whose mask names others, too: who waits for itself alone is ordered behind nobody."""
-        if barrier.mask < 0:
-            return lanes
-        mask = take(self._registers[barrier.mask], lanes)
-        others = (mask & (mask - 1) & 0xFFFFFFFF) != 0
-        if np.all(others):
-            return lanes
-        everyone: LaneIndex = np.arange(self._wave.total) if lanes is None else lanes
-        named = np.flatnonzero(np.broadcast_to(others, everyone.shape))
-        return everyone[named]
+    def _passed_in_warps(self, barrier: Barrier, lanes: LaneIndex | None) -> None:
+        mask = np.int64(-1) if barrier.mask < 0 else take(self._registers[barrier.mask], lanes).astype(np.int64)
+        mask = mask & EVERY_LANE
+        warps = self._coordinate("warp") if lanes is None else self._coordinate("warp")[lanes]
+        if is_wide(mask) or mask != EVERY_LANE:
+            bits = self._coordinate("lane") if lanes is None else self._coordinate("lane")[lanes]
+            self._absent.look_at_own_bits(barrier, np.broadcast_to(mask, warps.shape), bits, lanes)
+        self._absent.look_at_warps(barrier, warps, np.broadcast_to(mask, warps.shape))
+        if barrier.orders_memory:
+            self._order_warps(warps, mask, everyone=lanes is None)
+
+    def _order_warps(self, warps: npt.NDArray[Any], mask: Any, *, everyone: bool) -> None:
+        """What a ``syncwarp`` of lanes, one entry of ``warps`` and ``mask`` per lane, orders."""
+        if not is_wide(mask) and mask == EVERY_LANE:
+            self._watch.passed_warp_barrier(None if everyone else np.unique(warps))
+            return
+        mask = np.broadcast_to(mask, warps.shape)
+        there = self._there()[warps]
+        whole = (there & ~mask) == 0
+        if whole.any():
+            self._watch.passed_warp_barrier(np.unique(warps[whole]))
+        # Who waits for itself alone is ordered behind nobody.
+        part = ~whole & ((mask & (mask - 1)) != 0)
+        if part.any():
+            self._watch.passed_part_of_warp(warps[part], mask[part])
+
+    def _there(self) -> npt.NDArray[np.int64]:
+        """Per warp of the wave, its lanes that have not returned, as bits."""
+        alive = self._wave.alive_mask()
+        there = np.zeros(self._wave.warps, np.int64)
+        bits = np.left_shift(np.int64(1), self._coordinate("lane")[alive])
+        np.bitwise_or.at(there, self._coordinate("warp")[alive], bits)
+        return there
 
     def _coordinate(self, name: str) -> npt.NDArray[Any]:
         return np.broadcast_to(self._wave.coordinate(name), self._wave.total)
@@ -122,7 +146,7 @@ class Barriers:
             return []
         self._report_divergence(waiting, slots, complete)
         for index in waiting:
-            self._note_early_returns(self._barrier(index))
+            self._absent.look_at_blocks(self._barrier(index), np.flatnonzero(complete))
         released = []
         for index, lanes in waiting.items():
             passing = complete[slots[lanes]]
@@ -132,24 +156,6 @@ class Barriers:
                 released.append((self._barrier(index).target, there))
         self._watch.passed_barrier(np.flatnonzero(complete))
         return released
-
-    def _note_early_returns(self, barrier: Barrier) -> None:
-        """Say that threads of the block had returned when the others met: they are not waited for."""
-        if self._wave.is_whole() or barrier.place.line in self._advised:
-            return
-        self._advised.add(barrier.place.line)
-        left = self._wave.alive_per_block()
-        some = int(np.count_nonzero((left > 0) & (left < self._wave.launched // self._wave.blocks)))
-        if some:
-            self._findings.add(
-                "early-return",
-                Severity.ADVICE,
-                barrier.place,
-                "Some threads of the block returned before this barrier. Today's GPUs wait for the others only; "
-                "CUDA's manual wants all threads of a block here.",
-                "Let all threads stay until the last barrier, and guard only their work: if i < n: …",
-                count=some,
-            )
 
     def _report_divergence(
         self, waiting: dict[int, LaneIndex], slots: npt.NDArray[Any], complete: npt.NDArray[np.bool_]
@@ -193,7 +199,7 @@ class Barriers:
         if np.count_nonzero(self._coordinate("thread")[everyone] == 0) < self._wave.blocks:
             return []
         for index in waiting:
-            self._note_early_returns(self._barrier(index))
+            self._absent.look_at_blocks(self._barrier(index), None)
         self._report_divergence(waiting, self._coordinate("slot"), np.ones(self._wave.blocks, bool))
         self._watch.passed_grid_barrier()
         released = [(self._barrier(index).target, lanes) for index, lanes in waiting.items()]
@@ -234,11 +240,9 @@ class Barriers:
         mask = mask if is_wide(mask) else np.broadcast_to(mask, lanes.shape)
         warps = np.broadcast_to(self._wave.coordinate("warp"), self._wave.total)
         bits = np.left_shift(np.int64(1), np.broadcast_to(self._wave.coordinate("lane"), self._wave.total))
-        alive = self._wave.alive_mask()
-        here, there = np.zeros((2, self._wave.warps), np.int64)
+        here, there = np.zeros(self._wave.warps, np.int64), self._there()
         np.bitwise_or.at(here, warps[lanes], bits[lanes])
-        np.bitwise_or.at(there, warps[alive], bits[alive])
-        needed = mask.astype(np.int64) & 0xFFFFFFFF & there[warps[lanes]]
+        needed = mask.astype(np.int64) & EVERY_LANE & there[warps[lanes]]
         passing = (needed & ~here[warps[lanes]]) == 0
         if stuck and not passing.any():
             passing[:] = True
@@ -252,6 +256,6 @@ class Barriers:
             )
         if not passing.any():
             return []
-        there = self._leave(index, passing)
-        self.passed(barrier, there)
-        return [(barrier.target, there)]
+        passed = self._leave(index, passing)
+        self.passed(barrier, passed)
+        return [(barrier.target, passed)]

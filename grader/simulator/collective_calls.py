@@ -3,7 +3,8 @@
 In: calls of typed IR. Out: barriers and steps of a body.
 
 numba-cuda has a function for each; Numba's built-in target has ``shfl_sync_intrinsic`` and ``vote_sync_intrinsic``
-with a mode, and wraps them in Python. Semantics are the PTX ISA's ("shfl.sync", "vote.sync", "bar.sync").
+with a mode, and wraps them in Python. Semantics are the PTX ISA's ("shfl.sync", "vote.sync", "bar.sync"). What a lane
+gets of one that is not active, or not named in the mask, is undefined there: garbage here.
 """
 
 from __future__ import annotations
@@ -14,11 +15,14 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from grader.gpu_models import WARP_SIZE
+from grader.records import Place, Severity
 from grader.simulator.body import Body
 from grader.simulator.frontend import types
 from grader.simulator.machine import Machine
+from grader.simulator.memory import GARBAGE
 from grader.simulator.numba_types import convert, dtype_of
 from grader.simulator.program import Barrier, Registers
 from grader.simulator.registry import DEVICE_CALLS, named_arguments, on, register_call
@@ -112,17 +116,47 @@ def _emit_shuffle(body: Body, mode: str, variables: tuple[Any, Any, Any], result
     register = body.register(result.name)
     source = body.cast_register(body.register(value.name), body.type_of(value), result_type[0] if pair else result_type)
     offset = body.cast_register(body.register(amount.name), body.type_of(amount), types.int32)
+    named_by = body.cast_register(body.register(mask.name), body.type_of(mask), types.int64)
+    place = body.place()
 
     def step(m: Machine, r: Registers) -> None:
         warp, lane, table = positions(m)
         wanted = _SOURCES[mode](lane, r[offset])
         inside = (wanted >= 0) & (wanted < WARP_SIZE)
         position = np.where(inside, table[warp, np.where(inside, wanted, 0)], -1)
-        there = position >= 0
+        named = (r[named_by] >> np.where(inside, wanted, 0)) & 1 != 0
+        there = (position >= 0) & (named | (wanted == lane))
         values = np.broadcast_to(r[source], m.active)[np.where(there, position, np.arange(m.active))]
+        undefined = inside & ~there
+        if undefined.any():
+            values = np.where(undefined, np.frombuffer(bytes([GARBAGE]) * values.itemsize, values.dtype), values)
+            _report_undefined(m, place, mode, np.flatnonzero(undefined), (warp, lane, wanted))
         r[register] = (values, there) if pair else values
 
-    body.add(step, (source, offset), (register,))
+    body.add(step, (source, offset, named_by), (register,))
+
+
+def _report_undefined(
+    m: Machine, place: Place, mode: str, lanes: npt.NDArray[np.intp], where: tuple[Any, Any, Any]
+) -> None:
+    """These of the active lanes get the value of one that takes no part; ``where``: warp, lane, the lane asked for.
+
+    Those of the last lanes of a tree do, and throw it away: that is no more than advice, unless a whole warp does.
+    """
+    warp, lane, wanted = where
+    a_whole_warp = (np.bincount(warp[lanes], minlength=m.wave.warps) == np.bincount(warp, minlength=m.wave.warps))[warp]
+    first = lanes[0]
+    m.findings.add(
+        "undefined-shuffle",
+        Severity.ADVICE if mode in ("up", "down") and not a_whole_warp[lanes].any() else Severity.WARNING,
+        place,
+        f"Lane {lane[first]} asks for the value of lane {wanted[first]}, which takes no part: it has returned, it does "
+        "not exist, or the mask does not name it. What comes back is undefined.",
+        "That does no harm where the value is thrown away, as by the last lanes of a tree. Else let the whole warp "
+        "execute the shuffle, in blocks of a multiple of 32 threads, and name it all: 0xFFFFFFFF.",
+        threads=m.example(lanes),
+        count=lanes.size,
+    )
 
 
 def positions(m: Machine) -> tuple[Any, Any, Any]:

@@ -31,10 +31,12 @@ class Findings:
         threads: tuple[Any, ...] = (),
         count: int = 1,
     ) -> None:
-        """Note a finding, or that it was seen again."""
+        """Note a finding, or that it was seen again; of two severities the worse one is told."""
         key = (kind, place.file, place.line, array)
         known = self._found.get(key)
-        if known is not None:
+        if known is not None and list(Severity).index(severity) < list(Severity).index(known.severity):
+            self._found[key] = Finding(kind, severity, place, what, advice, array, threads, known.count + count)
+        elif known is not None:
             self._found[key] = replace(known, count=known.count + count)
         elif len(self._found) < MAX_FINDINGS:
             self._found[key] = Finding(kind, severity, place, what, advice, array, threads, count)

@@ -154,6 +154,8 @@ class Program:
     cooperative: bool = False  # asks for the grid as a group: a GPU must hold all blocks at once
     # Where a barrier is named, but not called: a GPU does nothing there.
     uncalled_barriers: list[Place] = field(default_factory=list)
+    # By block, those that may come next; from a function's end, where it was called. Filled in by finish.
+    flow: dict[int, tuple[int, ...]] = field(default_factory=dict)
 
     def reaches_without_barrier(self, start: int, goal: int) -> bool:
         """Whether a thread that leaves block ``start`` can come to block ``goal`` before a barrier of its block."""
@@ -179,6 +181,7 @@ class Program:
             if isinstance(block.end, Return):
                 entry = block.end.entry
                 successors[index] = tuple(dict.fromkeys(call.after for call in calls if call.entry == entry))
+        self.flow = successors
         for rank, index in enumerate(weak_topological_order(0, successors)):
             self.blocks[index].rank = rank
         live: list[set[int]] = [set() for _ in self.blocks]

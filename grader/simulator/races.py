@@ -22,6 +22,7 @@ from grader.simulator.fences import Fences
 from grader.simulator.marks import ATOMIC, NOBODY, SILENT, Mark, Numbering, Touch
 from grader.simulator.memory import ArrayRef
 from grader.simulator.shadow import Shadow
+from grader.simulator.warp_order import WarpOrder
 
 if TYPE_CHECKING:
     from grader.simulator.machine import Machine
@@ -46,6 +47,7 @@ class Races:
         self._machine = machine
         self._number = number
         self._fences = fences
+        self.parts: WarpOrder | None = None  # of the wave that runs, once parts of a warp have met
         # Sites by their number, in the order in which they first ran; numbers by the identity of the step's place.
         self._sites: list[Site] = []
         self._numbers: dict[int, int] = {}
@@ -76,6 +78,8 @@ class Races:
         race &= ~self._fences.order(other, mine, marks.time[granules])
         same_warp = self._number.warp_of_mark(other) == self._number.warp(mine)
         race &= ~(same_warp & (marks.warp_epoch[granules] != _of(touch.warp_epoch, suspects)))
+        if self.parts is not None:
+            race &= ~(same_warp & self.parts.order(other, mine, marks.time[granules]))
         kind = marks.kind[granules]
         i_am_atomic = verbs[0] == "changes"
         if i_am_atomic:

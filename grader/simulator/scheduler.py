@@ -201,7 +201,7 @@ class Scheduler(Machine):
             case Branch() as branch:
                 self._branch(index, registers[branch.condition], branch, lanes)
             case Exit():
-                self.wave.retire(lanes)
+                self.wave.retire(lanes, index)
                 if self._barriers:
                     self._release(stuck=False)
             case Barrier() as barrier:

@@ -26,6 +26,7 @@ from grader.simulator.races import Races, Same, same_value
 from grader.simulator.shadow import Shadow, Shadows
 from grader.simulator.spots import Located, Spot
 from grader.simulator.touched import Touched
+from grader.simulator.warp_order import WarpOrder
 
 if TYPE_CHECKING:
     from grader.simulator.machine import Machine
@@ -55,6 +56,7 @@ class Watch:
         """New blocks run: their shared memory is new, and no barrier has been passed."""
         self._epoch, self._warp_epoch = np.int32(0), np.int32(0)
         self._threads = None
+        self._races.parts = None
         self._shadows.begin_wave()
         self.first_writes.begin_wave()
 
@@ -90,6 +92,17 @@ class Watch:
         if not isinstance(self._warp_epoch, np.ndarray):
             self._warp_epoch = np.full(self._machine.wave.warps, self._warp_epoch, np.int32)
         self._warp_epoch[warps] += 1
+
+    def passed_part_of_warp(self, warps: npt.NDArray[Any], masks: npt.NDArray[Any]) -> None:
+        """Lanes, of these warps each, have passed a ``syncwarp`` of those in their mask, which are not all."""
+        wave, of_launch = self._machine.wave, self._warps_of_launch(warps)
+        self._fences.met_in_warp(np.unique(of_launch), self._time)
+        if self._races.parts is None:
+            first, last = self._warps_of_launch(np.array([0, wave.warps - 1])).tolist()
+            self._races.parts = WarpOrder(self._number, first, last - first + 1)
+        rest = self._races.parts.met(of_launch, masks, self._time)
+        if rest.size:
+            self.passed_warp_barrier(np.unique(warps[np.isin(of_launch, rest)]))
 
     def _warps_of_launch(self, warps: npt.NDArray[Any] | None) -> npt.NDArray[Any]:
         """The numbers through the launch of some warps of the wave (None: all)."""

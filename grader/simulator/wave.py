@@ -31,6 +31,8 @@ class Wave:
         self.warps = blocks * self.warps_per_block
         self._kept: npt.NDArray[np.intp] | None = None
         self._alive: npt.NDArray[np.bool_] | None = None
+        # By thread of the wave, the basic block where it ended; -1 while it runs. Made when the first ones end.
+        self._ended: npt.NDArray[np.int32] | None = None
         self.alive = self.total
         self._coordinates: dict[str, Any] = {}
         self._bases: dict[tuple[str, int], Any] = {}
@@ -92,8 +94,8 @@ class Wave:
                 )
         return self._bases[key]
 
-    def retire(self, lanes: npt.NDArray[np.intp] | None) -> None:
-        """These lanes (None: all) have returned."""
+    def retire(self, lanes: npt.NDArray[np.intp] | None, at: int = -1) -> None:
+        """These lanes (None: all) have returned, at the end of basic block ``at``."""
         if lanes is None:
             self.alive = 0
             self._alive = np.zeros(self.total, bool)
@@ -102,6 +104,15 @@ class Wave:
             self._alive = np.ones(self.total, bool)
         self._alive[lanes] = False
         self.alive -= lanes.size
+        if self._ended is None:
+            self._ended = np.full(self.launched, -1, np.int32)
+        self._ended[lanes if self._kept is None else self._kept[lanes]] = at
+
+    def ended(self) -> npt.NDArray[np.int32]:
+        """Per block of the wave and thread in it, the basic block where it returned; -1 for those that have not."""
+        if self._ended is None:
+            return np.full((self.blocks, self._threads), -1, np.int32)
+        return self._ended.reshape(self.blocks, self._threads)
 
     def launch_threads(self, lanes: npt.NDArray[np.intp] | None) -> Any:
         """Where these lanes (None: all of the wave) are among all threads of the launch: positions, or a slice."""

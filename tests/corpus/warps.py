@@ -167,3 +167,70 @@ def run_barrier_in_both_branches(bench):
     out = bench.device_array(128, np.int32)
     bench.launch(barrier_in_both_branches, 2, 64, x, out)
     return [(out, np.concatenate([x[63::-1], 2 * x[:63:-1]]))]
+
+
+def quarters(x, out):
+    """Each quarter of a warp adds up its own numbers, and waits for nobody else."""
+    s = cuda.shared.array(64, float32)
+    t, lane = cuda.threadIdx.x, cuda.laneid
+    mask = 0xFF << (lane & 24)
+    # wrong: mask = 0xFF -> incomplete-warp at: cuda.syncwarp(mask)
+    s[t] = x[cuda.grid(1)]
+    for turn in range(3):
+        stride = 4 >> turn
+        cuda.syncwarp(mask)
+        # wrong: pass -> race on s at: s[t] += s[t + stride]
+        if lane & 7 < stride:
+            s[t] += s[t + stride]
+            # wrong: s[t] += s[(t + 8 + stride) % 64] -> race on s
+    if lane & 7 == 0:
+        out[cuda.grid(1) // 8] = s[t]
+
+
+def run_quarters(bench):
+    x = bench.rng.random(128).astype(np.float32)
+    out = bench.device_array(16, np.float32)
+    bench.launch(quarters, 2, 64, x, out)
+    return [(out, x.reshape(16, 8).sum(axis=1))]
+
+
+def warp_sums_behind_a_guard(x, out):
+    """All lanes take part in the shuffles, those beyond the end with a zero."""
+    i = cuda.grid(1)
+    total = x[i] if i < x.size else float32(0)
+    if i < cuda.gridsize(1):
+        # wrong: if i < x.size: -> incomplete-warp at: total += cuda.shfl_down_sync
+        for turn in range(5):
+            total += cuda.shfl_down_sync(ALL, total, 16 >> turn)
+    if cuda.laneid == 0:
+        cuda.atomic.add(out, 0, total)
+
+
+def run_warp_sums_behind_a_guard(bench):
+    x = bench.rng.random(100).astype(np.float32)
+    out = np.zeros(1, np.float32)
+    bench.launch(warp_sums_behind_a_guard, 2, 64, x, out)
+    return [(out, [x.sum()])]
+
+
+def rounds_of_a_block(x, out):
+    """A block goes over its part in rounds that all of its threads take, also those with nothing left."""
+    s = cuda.shared.array(32, float32)
+    t = cuda.threadIdx.x
+    total = float32(0)
+    for first in range(0, x.size, 32):
+        # wrong: for first in range(t, x.size, 32): -> divergent-barrier at: cuda.syncthreads()
+        s[t] = x[first + t] if first + t < x.size else float32(0)
+        cuda.syncthreads()
+        total += s[31 - t]
+        cuda.syncthreads()
+    out[t] = total
+
+
+def run_rounds_of_a_block(bench):
+    x = bench.rng.random(80).astype(np.float32)
+    out = bench.device_array(32, np.float32)
+    bench.launch(rounds_of_a_block, 1, 32, x, out)
+    padded = np.zeros(96, np.float32)
+    padded[:80] = x
+    return [(out, padded.reshape(3, 32).sum(axis=0)[::-1])]
