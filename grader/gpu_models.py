@@ -60,56 +60,36 @@ class GpuModel:
         }
 
 
-T4 = GpuModel("Tesla T4", (7, 5), 40)
-A100 = GpuModel(
-    "NVIDIA A100",
-    (8, 0),
-    108,
-    max_threads_per_multiprocessor=2048,
-    max_blocks_per_multiprocessor=32,
-    shared_bytes_per_multiprocessor=164 << 10,
-    clock_khz=1_410_000,
-    memory_bytes=40 << 30,
-)
-RTX_3060 = GpuModel(
-    "NVIDIA GeForce RTX 3060",
-    (8, 6),
-    28,
-    max_threads_per_multiprocessor=1536,
-    shared_bytes_per_multiprocessor=100 << 10,
-    clock_khz=1_777_000,
-    memory_bytes=12 << 30,
-)
-L4 = GpuModel(
-    "NVIDIA L4",
-    (8, 9),
-    58,
-    max_threads_per_multiprocessor=1536,
-    max_blocks_per_multiprocessor=24,
-    shared_bytes_per_multiprocessor=100 << 10,
-    clock_khz=2_040_000,
-    memory_bytes=24 << 30,
-)
-RTX_4090 = GpuModel(
-    "NVIDIA GeForce RTX 4090",
-    (8, 9),
-    128,
-    max_threads_per_multiprocessor=1536,
-    max_blocks_per_multiprocessor=24,
-    shared_bytes_per_multiprocessor=100 << 10,
-    clock_khz=2_520_000,
-    memory_bytes=24 << 30,
-)
-H100 = GpuModel(
-    "NVIDIA H100",
-    (9, 0),
-    132,
-    max_threads_per_multiprocessor=2048,
-    max_blocks_per_multiprocessor=32,
-    shared_bytes_per_multiprocessor=228 << 10,
-    clock_khz=1_980_000,
-    memory_bytes=80 << 30,
-)
+# By compute capability: threads and blocks that a multiprocessor holds at a time, and its shared memory in KiB.
+_RESIDENT = {
+    (7, 5): (1024, 16, 64),
+    (8, 0): (2048, 32, 164),
+    (8, 6): (1536, 16, 100),
+    (8, 9): (1536, 24, 100),
+    (9, 0): (2048, 32, 228),
+}
+
+
+def _card(name: str, capability: tuple[int, int], multiprocessors: int, *, clock_mhz: int, memory_gib: int) -> GpuModel:
+    threads, blocks, shared_kib = _RESIDENT[capability]
+    return GpuModel(
+        name,
+        capability,
+        multiprocessors,
+        max_threads_per_multiprocessor=threads,
+        max_blocks_per_multiprocessor=blocks,
+        shared_bytes_per_multiprocessor=shared_kib << 10,
+        clock_khz=1000 * clock_mhz,
+        memory_bytes=memory_gib << 30,
+    )
+
+
+T4 = _card("Tesla T4", (7, 5), 40, clock_mhz=1590, memory_gib=16)
+A100 = _card("NVIDIA A100", (8, 0), 108, clock_mhz=1410, memory_gib=40)
+RTX_3060 = _card("NVIDIA GeForce RTX 3060", (8, 6), 28, clock_mhz=1777, memory_gib=12)
+L4 = _card("NVIDIA L4", (8, 9), 58, clock_mhz=2040, memory_gib=24)
+RTX_4090 = _card("NVIDIA GeForce RTX 4090", (8, 9), 128, clock_mhz=2520, memory_gib=24)
+H100 = _card("NVIDIA H100", (9, 0), 132, clock_mhz=1980, memory_gib=80)
 # What a person types for ``--gpu``.
 MODELS = {"t4": T4, "a100": A100, "rtx3060": RTX_3060, "l4": L4, "rtx4090": RTX_4090, "h100": H100}
 

@@ -13,14 +13,14 @@ import numpy.typing as npt
 
 from grader.devices.base import Kernel, Refused, ViewArgument, filling
 from grader.devices.rejected import launch_refused, rejected
+from grader.devices.unfinished import endless_recursion, endless_wait, out_of_time
 from grader.gpu_models import GpuModel
 from grader.kernels_text import KernelsText
 from grader.plan import Launch
 from grader.plan_dtypes import numpy_dtype
 from grader.plan_memory import View
-from grader.records import Failure, Finding, LaunchRecord, LineCounters, Place, Severity
+from grader.records import Finding, LaunchRecord, LineCounters, Place, Severity
 from grader.simulator.configuration import Configuration, LaunchRefused
-from grader.simulator.frames import MAX_DEPTH
 from grader.simulator.frontend import KernelError
 from grader.simulator.launch import Simulator, deadline_in
 from grader.simulator.memory import ArrayRef, GlobalSpace
@@ -108,43 +108,15 @@ class SimulatedDevice:
         except LaunchRefused as error:
             raise Refused(launch_refused(error, place)) from None
         except DepthLimit as error:
-            raise Refused(
-                Failure(
-                    "recursion",
-                    f"The kernel {kernel.name} calls a function that calls itself without end.",
-                    expected=f"at most {MAX_DEPTH} calls inside each other",
-                    found="more than that; the stack of a GPU's thread is 1 KiB",
-                    where=str(error.place),
-                    advice="Check the condition that ends the recursion, or write a loop.",
-                )
-            ) from None
+            raise Refused(endless_recursion(kernel, error.place)) from None
         except StepLimit as error:
-            raise Refused(
-                Failure(
-                    "time-out",
-                    f"The kernel {kernel.name} did not finish.",
-                    expected=f"an end within {self._cpu_seconds:g} s of simulation",
-                    found="it was still running",
-                    where=str(error.place),
-                    advice="Look for a loop whose condition never becomes false, or for work that every thread does "
-                    "again: does each start at its own index, and step by the threads of the whole grid?",
-                )
-            ) from None
+            raise Refused(out_of_time(kernel, error.place, self._cpu_seconds)) from None
         self.findings += result.findings
         for line, counters in result.lines.items():
             self._lines[line].update(counters)
         endless = next((f for f in result.findings if f.severity is Severity.ERROR and not result.finished), None)
         if endless is not None:
-            raise Refused(
-                Failure(
-                    "endless-wait",
-                    f"The kernel {kernel.name} did not finish.",
-                    expected="an end",
-                    found=endless.what,
-                    where=str(endless.place),
-                    advice=endless.advice,
-                )
-            )
+            raise Refused(endless_wait(kernel, endless))
         by_name = {
             f"{kind}_of_{self._names[root]}": n for (kind, root), n in result.accesses.items() if self._names.get(root)
         }

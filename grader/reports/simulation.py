@@ -21,49 +21,34 @@ INDENT = "  "
 # Kinds of launches on a page; those with errors are told in any case.
 MAX_GROUPS = 30
 
-# What is counted, in the order in which it is told: a label, then counters with their words for one and for
-# many. The first one decides whether there is anything to tell.
-ROWS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
-    (
-        "global memory read",
-        (
-            ("global_loads", "element", "elements"),
-            ("global_load_requests", "request", "requests"),
-            ("global_load_sectors", "sector of 32 bytes", "sectors of 32 bytes"),
-        ),
-    ),
-    (
-        "global memory written",
-        (
-            ("global_stores", "element", "elements"),
-            ("global_store_requests", "request", "requests"),
-            ("global_store_sectors", "sector of 32 bytes", "sectors of 32 bytes"),
-        ),
-    ),
-    (
-        "global atomics",
-        (("global_atomics", "operation", "operations"), ("global_atomic_requests", "request", "requests")),
-    ),
-    (
-        "shared memory read",
-        (
-            ("shared_loads", "element", "elements"),
-            ("shared_load_requests", "request", "requests"),
-            ("shared_load_bank_conflicts", "bank conflict", "bank conflicts"),
-        ),
-    ),
-    (
-        "shared memory written",
-        (
-            ("shared_stores", "element", "elements"),
-            ("shared_store_requests", "request", "requests"),
-            ("shared_store_bank_conflicts", "bank conflict", "bank conflicts"),
-        ),
-    ),
-    (
-        "shared atomics",
-        (("shared_atomics", "operation", "operations"), ("shared_atomic_requests", "request", "requests")),
-    ),
+Part = tuple[str, str, str]  # a counter, the words for one and for many of it
+
+
+def _accesses(kind: str, cost: Part) -> tuple[Part, ...]:
+    """Elements, requests and what these cost, of a kind of access such as "global_load"."""
+    return (f"{kind}s", "element", "elements"), (f"{kind}_requests", "request", "requests"), cost
+
+
+def _sectors(kind: str) -> tuple[Part, ...]:
+    return _accesses(kind, (f"{kind}_sectors", "sector of 32 bytes", "sectors of 32 bytes"))
+
+
+def _banks(kind: str) -> tuple[Part, ...]:
+    return _accesses(kind, (f"{kind}_bank_conflicts", "bank conflict", "bank conflicts"))
+
+
+def _atomics(space: str) -> tuple[Part, ...]:
+    return (f"{space}_atomics", "operation", "operations"), (f"{space}_atomic_requests", "request", "requests")
+
+
+# What is counted, in the order in which it is told. The first counter decides whether there is anything to tell.
+ROWS: tuple[tuple[str, tuple[Part, ...]], ...] = (
+    ("global memory read", _sectors("global_load")),
+    ("global memory written", _sectors("global_store")),
+    ("global atomics", _atomics("global")),
+    ("shared memory read", _banks("shared_load")),
+    ("shared memory written", _banks("shared_store")),
+    ("shared atomics", _atomics("shared")),
     (
         "local memory",
         (("local_loads", "element read", "elements read"), ("local_stores", "element written", "elements written")),
