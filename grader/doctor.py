@@ -14,8 +14,8 @@ from importlib import metadata
 
 from packaging.version import InvalidVersion, Version
 
+from grader.children import Children
 from grader.errors import Fault
-from grader.judge import Children
 
 MINIMUM_PYTHON = (3, 11)
 # numba-cuda 0.30 cannot compile any kernel from this NumPy on.

@@ -11,27 +11,26 @@ import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
+from grader.children import Children
 from grader.correctness import judge_outcome, told_once
 from grader.device_names import DeviceName
-from grader.errors import AuthoringError, DeviceFault, GraderError
+from grader.errors import AuthoringError, GraderError
 from grader.gpu_models import DEFAULT, GpuModel
 from grader.plan import LaunchPlan
 from grader.problem import Inputs, Problem
 from grader.records import Failure, Finding, Outcome
-from grader.sandbox.launch import WarmChild
 from grader.sandbox.limits import Limits
 from grader.sandbox.record import Call, record
-from grader.sandbox.run import describe_gpu, run
+from grader.sandbox.run import run
 from grader.submission import Submission
 from grader.technique import CheckFailed, Run, run_of
 from grader.unwritten import fills_for
 
-__all__ = ["Candidate", "CheckFailed", "Children", "NotMeasured", "Settings"]
+__all__ = ["Candidate", "CheckFailed", "NotMeasured", "Settings"]
 
 NO_GPU = "no GPU"
 
@@ -50,46 +49,6 @@ class Settings:
     gpu: GpuModel = DEFAULT
     min_speedup: float | None = None
     full_at: float | None = None
-
-
-class Children:
-    """The recorder and the runner, started when first needed. Use as a context manager."""
-
-    def __init__(self) -> None:
-        self.recorder = WarmChild("grader.recorder")
-        self.runner = WarmChild("grader.runner")
-        # What races of this process have been recorded with, by problem.py, its time of change, and the call.
-        self.raced_shapes: dict[tuple[Path, int, str], Inputs] = {}
-        self._gpu: dict[str, Any] | None = None
-        self._asked = False
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """End both children."""
-        self.recorder.close()
-        self.runner.close()
-
-    def gpu(self) -> dict[str, Any] | None:
-        """What the machine's GPU says of itself (name, driver, …), or None. Raises errors.Fault."""
-        if not self._asked:
-            self._gpu = describe_gpu(self.runner, Limits())
-            self._asked = True
-        return self._gpu
-
-    def gpu_name(self) -> str | None:
-        """The GPU's name, or None where there is none that works."""
-        try:
-            gpu = self.gpu()
-        except DeviceFault:
-            return None
-        return None if gpu is None else str(gpu["name"])
 
 
 @dataclass(frozen=True)

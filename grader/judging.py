@@ -17,10 +17,10 @@ from pathlib import Path
 
 import pytest
 
+from grader.children import Children
 from grader.classroom import Task
 from grader.device_names import DeviceName
 from grader.errors import AuthoringError, Fault
-from grader.judge import Children
 from grader.pytest_options import SESSION
 from grader.pytest_session import CheckSession, require_device
 from grader.records import Verdict

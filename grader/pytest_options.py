@@ -72,7 +72,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
 def session_of(config: pytest.Config) -> CheckSession:
     """The run's CheckSession, made at its first use."""
     if SESSION not in config.stash:
-        from grader.judge import Children
+        from grader.children import Children
         from grader.pytest_session import CheckSession
 
         given = config.getoption("warpgrade_submission", None)

@@ -14,9 +14,10 @@ from typing import Literal
 
 from grader import gpu_models, scoring
 from grader.assignment_folder import AssignmentFolder, open_folder
+from grader.children import Children
 from grader.device_names import DeviceName
 from grader.errors import ChildFault, Fault, UsageError
-from grader.judge import Candidate, Children, Settings
+from grader.judge import Candidate, Settings
 from grader.records import CheckResult, Failure, State, Verdict, date_now
 from grader.sandbox.launch import START_SECONDS
 from grader.sandbox.limits import WALL_PER_CPU_SECOND, Limits

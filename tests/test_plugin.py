@@ -30,7 +30,7 @@ def course(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def use_fakes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("grader.judge.Children", tiny.FakeChildren)
+    monkeypatch.setattr("grader.children.Children", tiny.FakeChildren)
     monkeypatch.setattr(grader.pytest_session, "Candidate", tiny.FakeCandidate)
     monkeypatch.setattr("grader.judging.warm_children", tiny.FakeChildren)
 

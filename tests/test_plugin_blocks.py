@@ -21,7 +21,7 @@ pytest_plugins = "pytester"
 @pytest.fixture
 def course(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The tiny course in pytester's folder, judged by the fake."""
-    monkeypatch.setattr("grader.judge.Children", tiny.FakeChildren)
+    monkeypatch.setattr("grader.children.Children", tiny.FakeChildren)
     monkeypatch.setattr(grader.pytest_session, "Candidate", tiny.FakeCandidate)
     monkeypatch.setenv("COLUMNS", "80")
     return tiny.write_course(pytester.path)

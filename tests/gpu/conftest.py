@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from grader.judge import Children
+from grader.children import Children
 
 
 @pytest.fixture(scope="session")

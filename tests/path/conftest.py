@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from grader.judge import Candidate, Children, Settings
+from grader.children import Children
+from grader.judge import Candidate, Settings
 from grader.problem import Output, Problem, Work
 from grader.sandbox.limits import Limits
 from grader.submission import read_submission

@@ -10,8 +10,9 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
+from grader.children import Children
 from grader.errors import AuthoringError
-from grader.judge import Candidate, CheckFailed, Children, Settings
+from grader.judge import Candidate, CheckFailed, Settings
 from grader.problem import Output, Problem, Work
 from grader.record_fields import bytes_of_fields
 from grader.records import Failure

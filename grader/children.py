@@ -1,0 +1,57 @@
+"""The recorder and the runner of one judging process. Trusted process.
+
+In: nothing; they start when they are first asked for something. Out: two warm children, which judge, doctor and pytest
+use as long as they like, and what the machine's GPU is.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from grader.errors import DeviceFault
+from grader.problem import Inputs
+from grader.sandbox.launch import WarmChild
+from grader.sandbox.limits import Limits
+from grader.sandbox.run import describe_gpu
+
+
+class Children:
+    """The recorder and the runner, started when first needed. Use as a context manager."""
+
+    def __init__(self) -> None:
+        self.recorder = WarmChild("grader.recorder")
+        self.runner = WarmChild("grader.runner")
+        # What races of this process have been recorded with, by problem.py, its time of change, and the call.
+        self.raced_shapes: dict[tuple[Path, int, str], Inputs] = {}
+        self._gpu: dict[str, Any] | None = None
+        self._asked = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End both children."""
+        self.recorder.close()
+        self.runner.close()
+
+    def gpu(self) -> dict[str, Any] | None:
+        """What the machine's GPU says of itself (name, driver, …), or None. Raises errors.Fault."""
+        if not self._asked:
+            self._gpu = describe_gpu(self.runner, Limits())
+            self._asked = True
+        return self._gpu
+
+    def gpu_name(self) -> str | None:
+        """The GPU's name, or None where there is none that works."""
+        try:
+            gpu = self.gpu()
+        except DeviceFault:
+            return None
+        return None if gpu is None else str(gpu["name"])
