@@ -17,7 +17,7 @@ findings and counters. No GPU, driver or CUDA toolkit takes part. In the order i
   memory where ``addressing`` finds an element, ``atomics`` do both; ``views`` are parts of arrays, ``ranges`` counts;
 - ``operations`` says what operators and functions mean on lanes; ``scalar_calls``, ``libdevice_calls``,
   ``half_calls``, ``vector_calls``, ``memory_calls`` and ``ufunc_calls`` add what Numba offers beyond (``rounding``
-  rounds as asked); ``printing`` is what threads print, ``raising`` what they raise;
+  rounds as asked); ``pointers`` are raw addresses, ``printing`` is what threads print, ``raising`` what they raise;
 - ``watch`` (with ``shadow``, ``marks``, ``fences``, ``warp_order``, ``races``) looks for races, ``first_writes`` for
   reads of what nobody wrote, ``findings`` collects; ``touched`` is what remains of it for what comes after the launch;
 - ``traffic`` (with ``access_costs``) counts what accesses cost, ``execution`` how well warps are filled, ``spots``

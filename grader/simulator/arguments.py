@@ -13,20 +13,21 @@ import numpy as np
 
 from grader.simulator.memory import ArrayRef, GlobalSpace
 from grader.simulator.numba_types import convert, dtype_of, plain
+from grader.simulator.pointers import is_pointer
 
 
 def held(argument: Any, numba_type: Any, name: str, memory: GlobalSpace) -> Any:
     """An argument as the machine holds it. Records go to global memory, where all threads share them."""
-    if isinstance(argument, ArrayRef):
+    if isinstance(argument, enum.Enum):
+        argument = argument.value
+    if isinstance(argument, ArrayRef) or is_pointer(numba_type):
         return argument
     if isinstance(argument, tuple):
-        return tuple(held(item, plain(t), name, memory) for item, t in zip(argument, numba_type, strict=True))
+        return tuple(held(item, plain(t), name, memory) for item, t in zip(argument, plain(numba_type), strict=True))
     if isinstance(argument, np.void):
         address = memory.allocate(argument.nbytes)
         memory.bytes[address : address + argument.nbytes] = np.frombuffer(argument.tobytes(), np.uint8)
         return ArrayRef("global", name, dtype_of(numba_type), address, (), (), address)
-    if isinstance(argument, enum.Enum):
-        argument = argument.value
     return None if argument is None else convert(argument, dtype_of(numba_type))
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numba import cuda
 
+from grader.errors import NotSimulated
 from grader.simulator.array_methods import Method
 from grader.simulator.body import Body
 from grader.simulator.frontend import KernelError, types
@@ -69,6 +70,9 @@ def translate_attribute(body: Body, target: Any, expr: Any) -> None:
         if getter is not None:
             body.compute(register, getter, (source,))
             return
+        if expr.attr == "ctypes":
+            body.compute(register, lambda a: a, (source,))
+            return
         if expr.attr == "flat":
             begin_flat(body, target, expr)
             return
@@ -83,6 +87,9 @@ def translate_attribute(body: Body, target: Any, expr: Any) -> None:
         if is_record(value_type.dtype) and expr.attr in value_type.dtype.fields:
             get_field_of_array(body, target, expr.value, expr.attr)
             return
+    if isinstance(value_type, types.ArrayCTypes) and expr.attr == "data":
+        body.add(lambda m, r: r.__setitem__(register, _address(m, r[source])), (source,), (register,))
+        return
     if is_vector(value_type) and expr.attr in value_type.attr_names:
         get_component(body, target, expr.value, expr.attr)
         return
@@ -95,6 +102,14 @@ def translate_attribute(body: Body, target: Any, expr: Any) -> None:
         body.compute(register, lambda value: convert(part(value), dtype), (source,))
         return
     raise body.unknown(f"the attribute {expr.attr} of {value_type}")
+
+
+def _address(m: Machine, array: ArrayRef) -> Any:
+    """Where an array starts, as a number: in global memory the address that the host knows."""
+    if array.which is not None:
+        raise NotSimulated("the simulator does not know the address of an array that differs by thread")
+    base = m.memory.base if array.space == "global" else m.segment_base(array.space, 1)
+    return convert(array.address + base, np.dtype(np.uint64))
 
 
 def _half(dtype: np.dtype[Any], second: bool, array: ArrayRef) -> ArrayRef:

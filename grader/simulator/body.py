@@ -18,7 +18,7 @@ from grader.kernels_text import Position
 from grader.records import Place, Severity
 from grader.simulator.frontend import KernelError, TypedFunction, has_run_time, types
 from grader.simulator.machine import Machine
-from grader.simulator.numba_types import caster, convert, dtype_of, is_scalar, plain
+from grader.simulator.numba_types import caster, convert, dtype_of, is_scalar, is_text, plain
 from grader.simulator.positions import position_of
 from grader.simulator.program import Block, Registers
 from grader.simulator.rejections import is_numbas
@@ -138,6 +138,8 @@ class Body:
             raise KernelError(
                 "Numba turns a member of an enum into an integer only: write float(int) or .value.", self.line
             )
+        if is_text(source_type) and is_text(target_type) and source_type != target_type:
+            raise KernelError("Numba cannot convert texts of another length: declare both for the same.", self.line)
         cast = caster(source_type, target_type)
         if cast is None:
             return source

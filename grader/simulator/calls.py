@@ -16,9 +16,10 @@ from grader.simulator.callees import lowers_ufunc
 from grader.simulator.frontend import KernelError, types
 from grader.simulator.index_loops import begin_enumerated_elements, begin_indices, begin_views
 from grader.simulator.loops import begin_enumerate, begin_iterator, begin_zip, take_next
-from grader.simulator.numba_types import convert, dtype_of, is_scalar, is_static, plain
+from grader.simulator.numba_types import convert, dtype_of, is_scalar, is_static, is_time, plain
 from grader.simulator.operations import ARITHMETIC, COMPARISONS, INPLACE, MATH, MOST_OF_MIXED, NO_FLOPS, UNARY
 from grader.simulator.operators import translate_operator
+from grader.simulator.pointers import array_at_pointer
 from grader.simulator.raising import guard_division
 from grader.simulator.ranges import make_iterator
 from grader.simulator.registry import DEVICE_CALLS, Handler, declared_as
@@ -41,9 +42,12 @@ def translate_call(body: Body, target: Any, expr: Any, key: Any) -> bool:
         return True
     if str(key) in {"<intrinsic mark_try_block>", "<intrinsic exception_check>", "<intrinsic end_try_block>"}:
         raise KernelError("A kernel cannot use try and except.", body.line)
+    if getattr(key, "__name__", "") == "intrinsic_cfarray":
+        array_at_pointer(body, target, expr, signature)
+        return True
     if key is str or "unicode" in str(signature.return_type):
         raise KernelError(NO_TEXT, body.line)
-    if isinstance(key, np.ufunc) and not lowers_ufunc(key):
+    if isinstance(key, np.ufunc) and key is not np.isnat and (not lowers_ufunc(key) or is_time(signature.args[0])):
         better = f"use math.{key.__name__}" if hasattr(math, key.__name__) else "use Python's operators and math"
         raise KernelError(f"Numba knows np.{key.__name__} but cannot compile it for a GPU: {better}.", body.line)
     if isinstance(key, np.ufunc) and takes_arrays(signature):

@@ -15,12 +15,13 @@ import numpy as np
 from grader.simulator.body import Body
 from grader.simulator.frontend import KernelError, types
 from grader.simulator.machine import Machine
-from grader.simulator.memory import ArrayRef, round_up
+from grader.simulator.memory import SEGMENT, ArrayRef, round_up
 from grader.simulator.numba_types import convert, dtype_of
 from grader.simulator.program import Registers
 from grader.simulator.registry import named_arguments, on, register_call
 from grader.simulator.rounding import fused_multiply_add
 
+POINTER_BYTES = 8
 _INT64 = np.dtype(np.int64)
 
 
@@ -68,8 +69,9 @@ def _const_array(body: Body, target: Any, expr: Any, signature: Any) -> None:
 
 def _array(body: Body, target: Any, expr: Any, signature: Any, space: str) -> None:
     """One allocation per place in the source, however often it is inlined or executed."""
-    shape_var = named_arguments(expr, "shape", "dtype", "alignment")["shape"]
-    shape_type = body.type_of(shape_var)
+    arguments = named_arguments(expr, "shape", "dtype", "alignment")
+    shape_type = body.type_of(arguments["shape"])
+    alignment = _alignment(body, arguments)
     literal = shape_type if isinstance(shape_type, types.BaseTuple) else (shape_type,)
     shape = tuple(int(item.literal_value) for item in literal)
     if any(length < 0 for length in shape):
@@ -98,18 +100,33 @@ def _array(body: Body, target: Any, expr: Any, signature: Any, space: str) -> No
         if space == "shared":
             known[key] = (program.shared_layout, nbytes)
             program.shared_layout += round_up(nbytes)
-            program.shared_bytes = _aligned(program.shared_bytes, dtype) + nbytes
+            program.shared_bytes = _aligned(program.shared_bytes, max(alignment, dtype.alignment)) + nbytes
         else:
             known[key] = (program.local_layout, nbytes)
             program.local_layout += round_up(nbytes)
-            program.local_bytes = _aligned(program.local_bytes, dtype) + nbytes
+            program.local_bytes = _aligned(program.local_bytes, max(alignment, dtype.alignment)) + nbytes
     array = replace(ArrayRef.contiguous(space, name, dtype, known[key][0], shape), root=known[key][0])
     body.add(lambda m, r: r.__setitem__(register, array), (), (register,))
 
 
-def _aligned(offset: int, dtype: np.dtype[Any]) -> int:
-    """The next offset at which an array of this dtype may start."""
-    return -(-offset // dtype.alignment) * dtype.alignment
+def _aligned(offset: int, alignment: int) -> int:
+    """The next offset that is a multiple of an alignment."""
+    return -(-offset // alignment) * alignment
+
+
+def _alignment(body: Body, arguments: dict[str, Any]) -> int:
+    """The alignment that is asked for, in bytes; 0 for none. Raises KernelError as Numba refuses it."""
+    if "alignment" not in arguments:
+        return 0
+    asked = getattr(body.type_of(arguments["alignment"]), "literal_value", None)
+    if not isinstance(asked, int):
+        return 0
+    if asked <= 0 or asked & (asked - 1) or asked % POINTER_BYTES:
+        message = f"Alignment must be a power of 2 and a multiple of {POINTER_BYTES}, and it is {asked}."
+        raise KernelError(message, body.line, cause=ValueError(message))
+    if asked > SEGMENT:
+        raise body.unknown(f"an alignment of more than {SEGMENT}")
+    return asked
 
 
 def _student_name(body: Body, target: Any) -> str:

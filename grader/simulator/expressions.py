@@ -21,6 +21,7 @@ from grader.simulator.loops import begin_loop, next_item
 from grader.simulator.machine import Machine
 from grader.simulator.numba_types import convert, dtype_of, has_values, is_scalar, plain
 from grader.simulator.operators import translate_operator
+from grader.simulator.pointers import get_pointed, is_pointer
 from grader.simulator.program import Registers
 from grader.simulator.promotions import note_promotion
 from grader.simulator.raising import guard_item
@@ -162,6 +163,9 @@ def _subscript(body: Body, target: Any, value: Any, index: Any) -> None:
         return
     if is_record(value_type):
         get_field(body, target, value, field_name(body, value_type, None, index))
+        return
+    if is_pointer(value_type):
+        get_pointed(body, target, value, index)
         return
     if isinstance(value_type, types.NumpyFlatType):
         position = body.cast_register(body.register(index.name), body.type_of(index), types.int64)

@@ -152,11 +152,13 @@ class Frontend:
         device: bool = False,
         return_type: Any = None,
         again: bool = False,
+        inline: str = "never",
     ) -> TypedFunction:
         """The typed IR of ``function`` for ``arg_types``. Raises KernelError where Numba rejects it.
 
         ``device``: it is no kernel and may return something; ``return_type`` is what it was declared to return.
-        ``again``: what it captures may have changed since it was typed last.
+        ``again``: what it captures may have changed since it was typed last. ``inline`` is the option of ``cuda.jit``:
+        a function that is always inlined may return an array of its own.
         """
         key = (function, arg_types)
         if again:
@@ -164,7 +166,7 @@ class Frontend:
         if key not in self._typed:
             try:
                 with self._typing_only():
-                    self._typed[key] = self._compile(function, arg_types, device, return_type)
+                    self._typed[key] = self._compile(function, arg_types, device, return_type, inline)
             except (NotSimulated, KernelError, MemoryError, RecursionError):
                 raise
             except Exception as error:
@@ -176,7 +178,7 @@ class Frontend:
         return self._typed[key]
 
     def _compile(
-        self, function: Callable[..., Any], arg_types: tuple[Any, ...], device: bool, declared: Any
+        self, function: Callable[..., Any], arg_types: tuple[Any, ...], device: bool, declared: Any, inline: Any
     ) -> TypedFunction:
         flags = numba_compiler.CUDAFlags()
         flags.no_compile = True
@@ -184,6 +186,8 @@ class Frontend:
         flags.no_cfunc_wrapper = True
         flags.error_model = "numpy"
         flags.compute_capability = self._gpu.compute_capability
+        if not has_builtin_target():
+            flags.inline = inline
         with target_override("cuda"):
             ir, typemap, calltypes, return_type = _compile_extra(
                 typingctx=cuda_target.typing_context,
@@ -218,7 +222,8 @@ class Frontend:
             if args not in dispatcher.overloads:
                 # Numba types a function that calls itself by what the caller in progress has inferred so far.
                 with dispatcher._compiling_counter:
-                    typed = frontend.type(dispatcher.py_func, args)
+                    inline = dispatcher.targetoptions.get("inline", "never")
+                    typed = frontend.type(dispatcher.py_func, args, inline=inline)
                 signature = numba_compiler.typing.signature(typed.return_type, *args)
                 dispatcher.overloads[args] = TypedOnly(signature, dispatcher.py_func)
                 frontend._borrowed.append((dispatcher, args))

@@ -21,7 +21,7 @@ from grader.simulator.body import Body
 from grader.simulator.frontend import types
 from grader.simulator.lane_values import RangeIterator, is_wide, merge, take
 from grader.simulator.machine import Machine
-from grader.simulator.numba_types import Cast, caster, dtype_of, is_scalar, plain
+from grader.simulator.numba_types import Cast, caster, dtype_of, plain
 from grader.simulator.program import Registers
 from grader.simulator.ranges import advance, make_iterator
 
@@ -151,7 +151,8 @@ def loop_over(body: Body, variable: Any, item_type: Any) -> Loop:
         body.compute(position, lambda value: make_iterator(POSITION, 0, length_of(value), 1), (source,))
         casts = tuple(caster(t, item_type) for t in over) if isinstance(over, types.BaseTuple) else ()
         # Records are views, like rows.
-        dimensions = 1 if isinstance(over, types.Array) and over.ndim == 1 and is_scalar(over.dtype) else 0
+        one_axis = isinstance(over, types.Array) and over.ndim == 1
+        dimensions = 1 if one_axis and not isinstance(over.dtype, types.Record) else 0
         return ItemsLoop(position, items, body.place(), casts, dimensions)
     if "range" not in str(over):
         raise body.unknown(f"a loop over {over}")

@@ -78,6 +78,7 @@ class GlobalSpace(Space):
     def __init__(self, capacity: int) -> None:
         super().__init__("global", capacity)
         self._used = 0
+        self.base = 0  # of addresses that the host knows
         # Where buffers start that were allocated without contents.
         self.garbage: set[int] = set()
 

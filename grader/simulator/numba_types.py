@@ -46,6 +46,9 @@ def dtype_of(numba_type: Any) -> np.dtype[Any]:
     if isinstance(numba_type, types.Record):
         return record_dtype(numba_type)
     name = str(plain(numba_type))
+    if is_time(numba_type) or is_text(numba_type):
+        dtype: np.dtype[Any] = _numpy_support.as_dtype(plain(numba_type))
+        return dtype
     if name not in _SCALARS:
         raise NotSimulated(f"the simulator does not know values of Numba's type {name}")
     return _SCALARS[name]
@@ -57,7 +60,7 @@ def record_dtype(record: Any) -> np.dtype[Any]:
     def of_field(field: Any) -> Any:
         if isinstance(field, types.NestedArray):
             return (of_field(field.dtype), tuple(field.shape))
-        if isinstance(field, types.Record) or is_scalar(field):
+        if isinstance(field, types.Record) or is_scalar(field) or is_text(field):
             return dtype_of(field)
         return np.dtype((np.void, field.bitwidth // 8 if hasattr(field, "bitwidth") else 1))
 
@@ -73,8 +76,18 @@ def record_dtype(record: Any) -> np.dtype[Any]:
 
 
 def is_scalar(numba_type: Any) -> bool:
-    """Whether values of this type are numbers or booleans."""
-    return str(plain(numba_type)) in _SCALARS
+    """Whether values of this type are numbers, booleans, or dates and times."""
+    return str(plain(numba_type)) in _SCALARS or is_time(numba_type)
+
+
+def is_time(numba_type: Any) -> bool:
+    """Whether values of this type are NumPy's dates or differences of such."""
+    return isinstance(plain(numba_type), types.NPDatetime | types.NPTimedelta)
+
+
+def is_text(numba_type: Any) -> bool:
+    """Whether values of this type are NumPy's texts of a fixed length, elements of an array of dtype "U8" or "S8"."""
+    return isinstance(plain(numba_type), types.UnicodeCharSeq | types.CharSeq)
 
 
 def is_static(numba_type: Any) -> bool:
@@ -97,7 +110,7 @@ def has_values(numba_type: Any) -> bool:
 
 def numba_scalar(dtype: np.dtype[Any]) -> Any:
     """The Numba type of a NumPy scalar or structured dtype."""
-    if dtype.names is not None:
+    if dtype.names is not None or dtype.kind in "mMUS":
         return from_dtype(dtype)
     return types.boolean if dtype == np.bool_ else getattr(types, dtype.name)
 
@@ -144,7 +157,7 @@ def convert(value: Any, dtype: np.dtype[Any]) -> Any:
     if is_wide(value):
         wide: npt.NDArray[Any] = value
         return wide if wide.dtype == dtype else wide.astype(dtype)
-    if dtype.kind in "iu" and isinstance(value, int | np.integer):
+    if dtype.kind in "iu" and isinstance(value, int | np.integer) and not isinstance(value, np.timedelta64):
         return np.asarray(int(value) & ((1 << 8 * dtype.itemsize) - 1), f"u{dtype.itemsize}").astype(dtype)[()]
     return np.asarray(value).astype(dtype)[()]
 

@@ -70,6 +70,7 @@ COMPARISONS: dict[Any, Operation] = {
     operator.eq: np.equal,
     operator.ne: np.not_equal,
     operator.is_: np.equal,
+    operator.is_not: np.not_equal,
 }
 UNARY: dict[Any, Operation] = {
     operator.neg: np.negative,

@@ -15,7 +15,7 @@ import numpy as np
 from grader.simulator.body import Body
 from grader.simulator.frontend import types
 from grader.simulator.memory import ArrayRef, alike
-from grader.simulator.numba_types import convert, dtype_of, is_scalar, plain
+from grader.simulator.numba_types import convert, dtype_of, is_scalar, is_time, plain
 from grader.simulator.operations import ARITHMETIC, COMPARISONS, INPLACE, TUPLE_OPERATIONS, UNARY
 from grader.simulator.raising import guard_division, guard_power
 from grader.simulator.rejections import whole_arrays
@@ -37,6 +37,11 @@ def translate_operator(body: Body, target: int, function: Any, operands: list[tu
         same = all(isinstance(t, types.NoneType | types.Omitted) for _, t in operands)
         body.hold(target, np.bool_(same == (function in (operator.is_, operator.eq))))
         return
+    if function in (operator.is_, operator.is_not) and all(isinstance(t, types.EnumMember) for _, t in operands):
+        if operands[0][1] != operands[1][1]:
+            body.hold(target, np.bool_(function is operator.is_not))
+            return
+        function = operator.eq if function is operator.is_ else operator.ne
     kinds = [plain(t) for _, t in operands]
     if any(isinstance(t, types.BaseTuple) for t in kinds) and function in TUPLE_OPERATIONS:
         body.compute(target, TUPLE_OPERATIONS[function], tuple(register for register, _ in operands))
@@ -61,6 +66,13 @@ def translate_operator(body: Body, target: int, function: Any, operands: list[tu
     operation = COMPARISONS.get(function) or ARITHMETIC.get(function) or UNARY.get(function)
     if operation is None:
         raise body.unknown(f"the operator {getattr(function, '__name__', function)}")
+    if any(is_time(t) for t in wanted):
+        # NumPy's rules of units are Numba's; a result may be of another kind than the operands.
+        result = dtype_of(signature.return_type)
+        times = tuple(body.cast_register(r, t, w) for (r, t), w in zip(operands, wanted, strict=True))
+        of_times = operation
+        body.compute(target, lambda *values: convert(of_times(*values), result), times)
+        return
     own_width = function in (operator.neg, operator.invert) and isinstance(plain(wanted[0]), types.Integer)
     if own_width:  # compiled code changes the sign of a narrow integer before it widens it
         operation = partial(_then_widened, operation, dtype_of(signature.return_type))

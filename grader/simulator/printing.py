@@ -17,7 +17,7 @@ import numpy as np
 from grader.simulator.body import Body
 from grader.simulator.frontend import types
 from grader.simulator.lane_values import is_wide
-from grader.simulator.numba_types import is_scalar, plain
+from grader.simulator.numba_types import is_scalar, is_time, plain
 from grader.simulator.program import Registers
 
 if TYPE_CHECKING:
@@ -44,6 +44,10 @@ def translate_print(body: Body, statement: Any) -> None:
         pattern = " ".join(_pattern(plain(body.type_of(variable))) for variable in statement.args)
         formats = [_fixed(pattern)]
 
+    # A GPU keeps formats in constant memory, with a line's end and a zero.
+    formats_bytes = 1 + sum(len(_pattern(plain(body.type_of(variable)))) + 1 for variable in statement.args)
+    body.unit.program.text_bytes += formats_bytes
+
     def step(m: Machine, r: Registers) -> None:
         items = [item(m, r) for item in formats]
         lines = [" ".join(parts) for parts in zip(*items, strict=True)] if items else [""] * m.active
@@ -61,8 +65,8 @@ def _item(body: Body, numba_type: Any, static: Any, register: int) -> Format:
         return lambda m, r: _dimensions(m, static)
     if not isinstance(numba_type, types.BaseTuple) and not is_scalar(numba_type):
         raise body.unknown(f"printing {numba_type}")
-    if isinstance(numba_type, types.Complex):
-        raise body.unknown("printing complex numbers")
+    if isinstance(numba_type, types.Complex) or is_time(numba_type):
+        raise body.unknown(f"printing {'dates' if is_time(numba_type) else 'complex numbers'}")
     return lambda m, r: _formatted(r[register], m.active)
 
 

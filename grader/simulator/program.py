@@ -148,6 +148,7 @@ class Program:
     shared_layout: int = 0
     local_layout: int = 0
     constants: list[Any] = field(default_factory=list)
+    text_bytes: int = 0  # of formats for printing, in constant memory
     promotions: dict[Place, str] = field(default_factory=dict)  # why a line computes in float64
     shared_granule: int = 8  # the smallest element of any shared array, in bytes
     debug: bool = False  # compiled with debug=True: what a kernel raises is told to the host

@@ -18,6 +18,7 @@ from grader.records import Place
 from grader.simulator import access, views
 from grader.simulator.body import Body
 from grader.simulator.frontend import KernelError, types
+from grader.simulator.index_loops import count_of
 from grader.simulator.lane_values import take
 from grader.simulator.machine import Machine
 from grader.simulator.memory import ArrayRef
@@ -55,13 +56,19 @@ def get_field(body: Body, target: Any, value: Any, name: str) -> None:
     body.add(step, (source,), (register,))
 
 
-def set_field(body: Body, record: Any, name: str, value: Any) -> None:
-    """``record.name = value``."""
+def set_field(body: Body, record: Any, name: str, value: Any, *, subscript: bool = True) -> None:
+    """``record[name] = value``, or ``record.name = value`` where it is no ``subscript``."""
     record_type = plain(body.type_of(record))
     check_alignment(body, record_type, name)
     target, place, field_type = body.register(record.name), body.place(), record_type.typeof(name)
-    if isinstance(field_type, types.NestedArray) and not isinstance(body.type_of(value), types.NestedArray):
-        raise KernelError(f"Numba cannot assign an array to the field {name}: copy element by element.", body.line)
+    value_type = plain(body.type_of(value))
+    if isinstance(field_type, types.NestedArray) and not isinstance(value_type, types.NestedArray):
+        if not subscript:
+            raise KernelError(
+                f'Numba cannot assign an array to the attribute {name}: write record["{name}"] = array.', body.line
+            )
+        _fill_nested(body, record, name, value)
+        return
     source = body.cast_register(body.register(value.name), body.type_of(value), field_type)
     field = _field(record_type, name)
     put = (
@@ -72,6 +79,29 @@ def set_field(body: Body, record: Any, name: str, value: Any) -> None:
         else _store
     )
     body.add(lambda m, r: put(m, field(r[target]), r[source], place), (target, source), ())
+
+
+def _fill_nested(body: Body, record: Any, name: str, value: Any) -> None:
+    """``record[name] = array`` for a field that is an array: as many elements as it has, as they lie in memory.
+
+    Numba copies them without a look at the array's shape; it takes none that is not contiguous.
+    """
+    record_type = plain(body.type_of(record))
+    field_type = record_type.typeof(name)
+    target, source = body.register(record.name), body.register(value.name)
+    field, count, place = _field(record_type, name), int(np.prod(field_type.shape)), body.place()
+    places = replace(place), replace(place)
+
+    def in_line(array: ArrayRef, length: Any) -> ArrayRef:
+        return replace(array, shape=(length,), strides=(array.dtype.itemsize,))
+
+    def step(m: Machine, r: Registers) -> None:
+        given, filled = in_line(r[source], count_of(r[source].shape)), in_line(field(r[target]), count)
+        for k in range(count):
+            element = access.load(m, given, (np.int64(k),), places[0])
+            access.store(m, filled, (np.int64(k),), element, places[1])
+
+    body.add(step, (target, source), ())
 
 
 def _store(machine: Machine, target: ArrayRef, value: Any, place: Place) -> None:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from grader.errors import NotSimulated
 from grader.simulator import (  # noqa: F401  (they register their calls)
     access,
@@ -30,6 +32,7 @@ from grader.simulator.frontend import (
 from grader.simulator.inlining import MAX_INLINE_DEPTH, Inlining
 from grader.simulator.loops import Loop
 from grader.simulator.numba_types import has_values, is_static, plain
+from grader.simulator.pointers import is_pointer, set_pointed
 from grader.simulator.printing import translate_print
 from grader.simulator.program import Branch, Exit, Jump, Program, Return, located
 from grader.simulator.raising import translate_raise
@@ -131,14 +134,14 @@ class Statements(Inlining):
     def on_setattr(self, statement: Any) -> None:
         if not is_record(self.type_of(statement.target)):
             raise KernelError("A kernel can assign to fields of records, and to no other attribute.", self.line)
-        set_field(self, statement.target, statement.attr, statement.value)
+        set_field(self, statement.target, statement.attr, statement.value, subscript=False)
 
     def on_setitem(self, statement: Any) -> None:
         if is_record(self.type_of(statement.target)):
             name = field_name(self, plain(self.type_of(statement.target)), None, statement.index)
             set_field(self, statement.target, name, statement.value)
             return
-        store(self, statement.target, self.index_registers(statement.index), statement.value)
+        self.set_item(statement.target, statement.index, statement.value)
 
     def on_staticsetitem(self, statement: Any) -> None:
         if is_record(self.type_of(statement.target)):
@@ -148,7 +151,14 @@ class Statements(Inlining):
             return
         if statement.index_var is None:
             raise self.unknown("this assignment")
-        store(self, statement.target, self.index_registers(statement.index_var), statement.value)
+        self.set_item(statement.target, statement.index_var, statement.value)
+
+    def set_item(self, target: Any, index: Any, value: Any) -> None:
+        """``target[index] = value`` of anything but a record."""
+        if is_pointer(self.type_of(target)):
+            set_pointed(self, target, index, value)
+        else:
+            store(self, target, self.index_registers(index), value)
 
     # ------------------------------------------------------------------ assignments
 
@@ -187,6 +197,9 @@ class Statements(Inlining):
 
     def assign_constant(self, target: Any, value: Any, target_type: Any) -> None:
         self.static[target.name] = value
+        if isinstance(value, str | bytes):
+            self.constant(target.name, np.array(value)[()])
+            return
         if not has_values(plain(target_type)):
             return
         self.constant(target.name, self.constant_value(value, plain(target_type)))

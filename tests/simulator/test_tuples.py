@@ -299,3 +299,22 @@ def test_tuples_are_spread_over_arguments(launch):
     launch(kernel, 1, 4, (2, 3), out)
     i = np.arange(4)
     np.testing.assert_array_equal(out, [1 + 10 * i + 700, i + 20 + 300, i + 1 + i + 5, 8 + i])
+
+
+class Corner(enum.Enum):
+    LOW = (0.0, 1.0)
+    HIGH = (2.0, 3.0)
+
+
+@pytest.mark.parametrize(("a", "b"), [(Corner.LOW, Corner.LOW), (Corner.LOW, Corner.HIGH), (Color.RED, Color.RED)])
+def test_members_of_enums_are_compared_by_identity_and_by_value(launch, a, b):
+    def kernel(a, b, out):
+        i = cuda.grid(1)
+        out[i, 0] = a is b
+        out[i, 1] = a is not b
+        out[i, 2] = a == b
+        out[i, 3] = a != b
+
+    out = np.zeros((2, 4), bool)
+    assert errors(launch(kernel, 1, 2, a, b, out)) == []
+    assert out.tolist() == [[a is b, a is not b, a == b, a != b]] * 2

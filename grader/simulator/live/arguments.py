@@ -15,11 +15,13 @@ import numpy as np
 from numba import cuda
 from numba.cuda.cudadrv import devicearray
 
+from grader.errors import NotSimulated
 from grader.simulator.frontend import types
 from grader.simulator.live.binding import number
 from grader.simulator.live.driver import DriverApi
 from grader.simulator.memory import ArrayRef
 from grader.simulator.numba_types import dtype_of, is_scalar
+from grader.simulator.pointers import is_pointer, pointer
 
 
 class WrongArgument(TypeError):
@@ -45,6 +47,8 @@ class Arguments:
         """One argument. ``name`` is the kernel's parameter."""
         if isinstance(numba_type, types.Array | types.Record):
             return self._array(numba_type, value, name)
+        if is_pointer(numba_type):
+            return self._pointer(numba_type, value, name)
         if isinstance(numba_type, types.BaseTuple):
             return tuple(self.translate(t, item, name) for t, item in zip(numba_type, value, strict=True))
         if isinstance(numba_type, types.EnumMember):
@@ -52,6 +56,14 @@ class Arguments:
         plain = value.value if isinstance(value, numba_args.ArgHint) else value
         _check_number(numba_type, plain, name)
         return plain
+
+    def _pointer(self, numba_type: Any, value: Any, name: str) -> Any:
+        address = self._api.place(number(value))
+        found = self._api.heap.allocation(address)
+        if found is None:
+            raise NotSimulated(f"the simulator does not know a pointer to memory that nobody has allocated ({name})")
+        self._api.heap.look_for_garbage(found[0])
+        return pointer(numba_type, address, found, name)
 
     def _array(self, numba_type: Any, given: Any, name: str) -> ArrayRef:
         hint = numba_args.wrap_arg(given)

@@ -41,7 +41,7 @@ class Heap(GlobalSpace):
         # The system's fresh pages are zero: written, until an allocation says otherwise.
         self._unwritten = np.frombuffer(self._flags, np.bool_)
         self._views.clear()
-        self.base: int = self.bytes.ctypes.data
+        self.base = self.bytes.ctypes.data
         self._free: list[tuple[int, int]] = [(0, self.bytes.size)]  # start and size, by start
         self._starts: list[int] = []
         self._sizes: dict[int, int] = {}

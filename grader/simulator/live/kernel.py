@@ -131,8 +131,8 @@ class SimulatedKernel:
 
     @property
     def const_mem_size(self) -> int:
-        """Bytes of captured arrays."""
-        return sum(array.nbytes for array in self.program.constants)
+        """Bytes of captured arrays and of formats for printing."""
+        return sum(int(array.nbytes) for array in self.program.constants) + self.program.text_bytes
 
     def _function(self) -> SimpleNamespace:
         """What Numba asks the driver about occupancy for."""
