@@ -22,7 +22,7 @@ from grader.errors import AuthoringError, GraderError
 from grader.gpu_models import DEFAULT, GpuModel
 from grader.plan import LaunchPlan
 from grader.problem import Inputs, Problem
-from grader.records import Failure, Finding, Outcome
+from grader.records import Failure, Finding, KernelPrints, Outcome
 from grader.sandbox.limits import Limits
 from grader.sandbox.record import Call, record
 from grader.sandbox.run import run
@@ -77,6 +77,7 @@ class Candidate:
         self.findings: list[Finding] = []
         self.measured: dict[str, float] = {}
         self.printed: list[str] = []  # by host code, once per process that executed kernels.py
+        self.kernels_printed = KernelPrints()  # in the last call that was judged
         self._submission = submission
         self._problems = problems
         self._children = children
@@ -201,6 +202,7 @@ class Candidate:
             device,
             self._settings.limits,
         )
+        self.kernels_printed = outcomes[0].printed
         self.findings.extend(told_once(outcomes[0].findings))
         expected = _author(lambda: problem.expected(inputs))
         failure = _author(lambda: judge_outcome(problem, inputs, expected, plan, outcomes, fills, text))

@@ -161,6 +161,8 @@ class LaunchPlan(Part):
                 if not isinstance(constant, _DATA):
                     raise ValueError(f"a constant of kind {constant.kind!r} cannot be a kernel's argument")  # noqa: TRY004
                 self._check_argument(constant, depth + 1)
+        elif isinstance(argument, EnumMemberConstant) and not isinstance(argument.value, _DATA):
+            raise ValueError("a text cannot be a kernel's argument, nor a member of an enum of texts")  # noqa: TRY004
         elif isinstance(argument, ArrayConstant) and not argument.scalar:
             raise ValueError("a host array cannot be a kernel's argument")
         elif not isinstance(argument, DataArgument):

@@ -216,6 +216,11 @@ class EnumMemberConstant(Part):
             raise ValueError("a member of an enum is none of its members")
         return self
 
+    @property
+    def value(self) -> Constant:
+        """The member's value."""
+        return next(member.value for member in self.type.members if member.name == self.member)
+
 
 class UnsupportedConstant(Part):
     """A captured object that is no plain data, or none that a plan can hold; kept to say so by name.

@@ -20,8 +20,8 @@ from _pytest._io import TerminalWriter
 from grader.assignment_folder import HIDDEN_FILE
 from grader.errors import GraderError
 from grader.judge import CheckFailed, NotMeasured
-from grader.records import CheckResult, Failure, Finding, State
-from grader.reports.text import check_lines, clean, last_lines, one_line, wrapped
+from grader.records import CheckResult, Failure, Finding, KernelPrints, State
+from grader.reports.text import check_lines, clean, first_lines, last_lines, one_line, wrapped
 
 # How pytest-timeout begins its message: then the grader hung, since a submission's own limits are far below.
 _BACKSTOP_MESSAGE = "Timeout ("
@@ -115,6 +115,7 @@ def check_result(item: pytest.Function, outcome: Outcome, seconds: float) -> Che
         measured={key: float(value) for key, value in measured.items() if math.isfinite(value)},
         seconds=round(seconds, 3),
         printed="" if hidden else last_lines("".join(getattr(candidate, "printed", ()))),
+        kernels_printed="" if hidden else first_lines(getattr(candidate, "kernels_printed", KernelPrints())),
     )
 
 

@@ -15,6 +15,9 @@ import numpy.typing as npt
 
 # What a field of a Failure may hold when it comes out of a child: a paragraph, in characters.
 MAX_FIELD = 4000
+# What is kept of what kernels print in one run of a plan: more than anybody reads.
+MAX_PRINTED_LINES = 100
+MAX_PRINTED_LINE = 200  # characters
 # The one file of a submission that is judged.
 KERNELS_FILE = "kernels.py"
 PartName = Literal["correctness", "technique", "speed", "quiz"]
@@ -175,10 +178,19 @@ class Failure:
 
 
 @dataclass(frozen=True)
+class KernelPrints:
+    """What kernels printed: the first lines, a stranger's text, at most so long; and how many more there were."""
+
+    lines: tuple[str, ...] = ()
+    left_out: int = 0
+
+
+@dataclass(frozen=True)
 class Outcome:
     """What a runner brought back for one plan: raw outputs by name, findings, launches, changed inputs, lines.
 
-    ``problem`` is set when the plan could not be carried out through the student's fault; the rest is then empty.
+    ``problem`` is set when the plan could not be carried out through the student's fault; the rest is then empty, but
+    for what kernels had ``printed``.
     """
 
     outputs: Mapping[str, npt.NDArray[Any]]
@@ -187,6 +199,7 @@ class Outcome:
     changed_inputs: tuple[str, ...] = ()
     problem: Failure | None = None
     lines: tuple[LineCounters, ...] = ()
+    printed: KernelPrints = KernelPrints()
 
 
 class State(StrEnum):
@@ -203,7 +216,8 @@ class CheckResult:
 
     ``sentence`` is what the check promises (its docstring's first line): all that a student sees of a hidden one.
     ``credit`` is the fraction of the check's points that was earned, 0 to 1 (a speed check may give part).
-    ``printed`` is the end of what host code printed in a public check, as text to show: it changes nothing.
+    ``printed`` is the end of what host code printed in a public check, ``kernels_printed`` the beginning of what
+    kernels did, as text to show: it changes nothing.
     """
 
     name: str
@@ -220,6 +234,7 @@ class CheckResult:
     measured: Mapping[str, float] = field(default_factory=dict)
     seconds: float = 0.0
     printed: str = ""
+    kernels_printed: str = ""
 
 
 @dataclass(frozen=True)

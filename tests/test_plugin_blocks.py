@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import tiny_course as tiny
 
 import grader.pytest_session
 from grader.judge import CheckFailed
-from grader.records import CheckResult, Failure, Finding, Place, Severity
+from grader.records import CheckResult, Failure, Finding, KernelPrints, Place, Severity
 from grader.reports.alike import alike
 from grader.reports.text import PRINTED_LINES
 
@@ -27,11 +28,12 @@ def course(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tiny.write_course(pytester.path)
 
 
-def failing(monkeypatch: pytest.MonkeyPatch, of: Any, printed: str = "") -> None:
-    """Each check fails with ``of(n)``, after host code has printed."""
+def failing(monkeypatch: pytest.MonkeyPatch, of: Any, printed: str = "", by_kernels: tuple[str, ...] = ()) -> None:
+    """Each check fails with ``of(n)``, after host code and kernels have printed."""
 
     def check(self: Any, entry: str | None = None, **sizes: Any) -> None:
         self.printed = [printed]
+        self.kernels_printed = KernelPrints(by_kernels, 3 if by_kernels else 0)
         raise CheckFailed(of(sizes["n"]))
 
     monkeypatch.setattr(tiny.FakeCandidate, "check", check)
@@ -148,10 +150,24 @@ def test_a_failed_public_check_shows_what_host_code_printed(
     ]
 
 
+def test_a_failed_public_check_shows_what_threads_printed_below_host_code(
+    pytester: pytest.Pytester, course: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failing(monkeypatch, nothing_written, "blocks = 0", ("0 \x1b[31m1.5", "1 [bold]2.5[/bold]"))
+    result = pytester.runpytest("solutions/01/test_public.py", "-k", "test_doubles", "--verdict=v.json")
+    assert blocks(result)[5:9] == [
+        "  printed  blocks = 0",
+        "  threads  0 \\x1b[31m1.5",
+        "           1 [bold]2.5[/bold]",
+        "           … and 3 more lines",
+    ]
+    assert "\x1b" not in json.loads((course / "v.json").read_text())["verdicts"][0]["checks"][0]["kernels_printed"]
+
+
 def test_a_hidden_check_shows_nothing_of_what_was_printed(
     pytester: pytest.Pytester, course: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    failing(monkeypatch, nothing_written, "PRINTED")
+    failing(monkeypatch, nothing_written, "PRINTED", ("PRINTED", "PRINTED"))
     result = pytester.runpytest("solutions/01/test_hidden.py", "--verdict=v.json")
     assert "Nothing was written." in blocks(result)
     assert "PRINTED" not in result.stdout.str() + (course / "v.json").read_text()

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.gradebook import cell, to_csv
-from grader.records import CheckResult, Failure, Finding, PartScore, Place, Severity, State, Verdict
+from grader.records import CheckResult, Failure, Finding, KernelPrints, PartScore, Place, Severity, State, Verdict
 from grader.reports.json import from_json, to_json
 from grader.reports.terminal import class_table, plain_table, student_report
 from grader.reports.text import (
@@ -22,6 +22,7 @@ from grader.reports.text import (
     PRINTED_LINES,
     clean,
     failure_lines,
+    first_lines,
     last_lines,
     one_line,
 )
@@ -223,7 +224,25 @@ def test_a_failed_public_check_shows_the_end_of_what_was_printed_and_a_hidden_on
 
 
 def test_a_passed_check_shows_nothing_of_what_was_printed() -> None:
-    assert "noise" not in student_report(verdict(replace(PUBLIC, passed=True, failure=None, printed="noise")))
+    passed = replace(PUBLIC, passed=True, failure=None, printed="noise", kernels_printed="noise")
+    assert "noise" not in student_report(verdict(passed))
+
+
+def test_what_threads_printed_is_shown_for_a_public_check_and_never_for_a_hidden_one() -> None:
+    printed = replace(PUBLIC, kernels_printed=first_lines(KernelPrints((EVIL.strip(), "1 2.5"), 4)))
+    report = student_report(verdict(printed, replace(HIDDEN, kernels_printed="SECRET")))
+    assert r"        threads  \x1b]0;owned" in report
+    assert "                 1 2.5\n                 … and 4 more lines\n" in report
+    shown = (for_student(verdict(replace(HIDDEN, kernels_printed="SECRET"))),)
+    assert "SECRET" not in report + to_json(shown)
+
+
+@given(st.lists(st.text(), max_size=20), st.integers(0, 5))
+def test_the_first_lines_are_few_and_short_and_say_what_is_missing(lines: list[str], left_out: int) -> None:
+    shown = first_lines(KernelPrints(tuple(lines), left_out))
+    assert shown == clean(shown)
+    assert len(shown) <= PRINTED_CHARACTERS + 2 * PRINTED_LINES + len("… and 20 more lines")
+    assert ("… and " in shown.rpartition("\n")[2]) or (len(lines) <= PRINTED_LINES and not left_out)
 
 
 @given(st.text())

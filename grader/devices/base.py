@@ -16,7 +16,7 @@ import numpy.typing as npt
 from grader.plan import Launch
 from grader.plan_functions import JitOptions, TypeOf
 from grader.plan_memory import View
-from grader.records import Failure, Finding, LaunchRecord, LineCounters
+from grader.records import Failure, Finding, KernelPrints, LaunchRecord, LineCounters
 
 
 class Refused(Exception):
@@ -68,7 +68,10 @@ class Device(Protocol):
         """What was counted by line, over all launches since the reset; nothing on a device that cannot tell."""
 
     def reset(self, nbytes: int) -> None:
-        """Forget buffers, findings and launches; what was compiled stays. ``nbytes`` of buffers will follow."""
+        """Forget buffers, findings, launches, prints; what was compiled stays. ``nbytes`` of buffers will follow."""
+
+    def printed(self) -> KernelPrints:
+        """What kernels have printed since the last reset, as far as the device has been waited for."""
 
     def allocate(self, nbytes: int, contents: npt.NDArray[np.uint8] | None, *, garbage: bool, name: str) -> None:
         """Add the next buffer; without ``contents`` its bytes are unspecified.

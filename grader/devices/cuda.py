@@ -13,6 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from grader.devices.base import Kernel, Refused, ViewArgument, filling
+from grader.devices.driver_output import DriverOutput
+from grader.devices.prints import Prints
 from grader.devices.rejected import launch_refused, rejected
 from grader.errors import DeviceFault
 from grader.gpu_models import GpuModel
@@ -20,11 +22,22 @@ from grader.kernels_text import KernelsText
 from grader.plan import Launch
 from grader.plan_dtypes import numpy_dtype
 from grader.plan_memory import View
-from grader.records import Failure, Finding, LaunchRecord, LineCounters
+from grader.records import (
+    MAX_PRINTED_LINE,
+    MAX_PRINTED_LINES,
+    Failure,
+    Finding,
+    KernelPrints,
+    LaunchRecord,
+    LineCounters,
+)
 from grader.simulator.configuration import LaunchRefused, check_geometry
 from grader.simulator.frontend import KernelError, numba_errors
 from grader.simulator.numba_types import declared_type
 from grader.simulator.rejections import explain
+
+# Of what the driver writes between two waits: enough for all that is kept.
+MAX_PRINTED_BYTES = 4 * MAX_PRINTED_LINES * MAX_PRINTED_LINE
 
 
 def describe_gpu() -> dict[str, Any] | None:
@@ -78,6 +91,8 @@ class CudaDevice:
         )
         self.findings: list[Finding] = []
         self.launches: list[LaunchRecord] = []
+        self._prints = Prints()
+        self._output = DriverOutput()
         self._text = text
         self._buffers: list[Any] = []
         self._sizes: list[int] = []
@@ -89,9 +104,19 @@ class CudaDevice:
         return []
 
     def reset(self, nbytes: int) -> None:
-        """Forget buffers, findings and launches; what was compiled stays."""
-        self.findings, self.launches = [], []
+        """Forget buffers, findings, launches, prints; what was compiled stays."""
+        self._collect()
+        self.findings, self.launches, self._prints = [], [], Prints()
         self._buffers, self._sizes = [], []
+
+    def printed(self) -> KernelPrints:
+        """What kernels have printed since the last reset, in the order in which the driver wrote it."""
+        self._collect()
+        return self._prints.kept()
+
+    def _collect(self) -> None:
+        """Take what the driver has written so far, lest it pile up."""
+        self._prints.add(*self._output.take(MAX_PRINTED_BYTES))
 
     def _stream(self, number: int) -> Any:
         if number not in self._streams:
@@ -192,6 +217,7 @@ class CudaDevice:
                 self._cuda.synchronize()
             else:
                 self._stream(stream).synchronize()
+            self._collect()
         except self._cuda.cudadrv.driver.CudaAPIError as error:
             raise self._device_error(error, "") from None
 

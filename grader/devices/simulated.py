@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from grader.devices.base import Kernel, Refused, ViewArgument, filling
+from grader.devices.prints import Prints
 from grader.devices.rejected import launch_refused, rejected
 from grader.devices.unfinished import endless_recursion, endless_wait, out_of_time
 from grader.gpu_models import GpuModel
@@ -19,7 +20,7 @@ from grader.kernels_text import KernelsText
 from grader.plan import Launch
 from grader.plan_dtypes import numpy_dtype
 from grader.plan_memory import View
-from grader.records import Finding, LaunchRecord, LineCounters, Place, Severity
+from grader.records import Finding, KernelPrints, LaunchRecord, LineCounters, Place, Severity
 from grader.simulator.configuration import Configuration, LaunchRefused
 from grader.simulator.frontend import KernelError
 from grader.simulator.launch import Simulator, deadline_in
@@ -38,6 +39,7 @@ class SimulatedDevice:
         self.findings: list[Finding] = []
         self.launches: list[LaunchRecord] = []
         self._lines: defaultdict[Place, Counter[str]] = defaultdict(Counter)
+        self._prints = Prints()
         self._memory = GlobalSpace(0)
         self._buffers: list[tuple[int, int]] = []
         self._names: dict[int, str] = {}
@@ -50,12 +52,16 @@ class SimulatedDevice:
         return [LineCounters(place, dict(counters)) for place, counters in self._lines.items()]
 
     def reset(self, nbytes: int) -> None:
-        """Forget buffers, findings and launches; what was typed stays. ``nbytes`` of buffers will follow."""
-        self.findings, self.launches = [], []
+        """Forget buffers, findings, launches, prints; what was typed stays. ``nbytes`` of buffers will follow."""
+        self.findings, self.launches, self._prints = [], [], Prints()
         self._lines.clear()
         self._memory = self._simulator.memory = GlobalSpace(nbytes)
         self._buffers = []
         self._names = {}
+
+    def printed(self) -> KernelPrints:
+        """What kernels have printed since the last reset, by launch and thread."""
+        return self._prints.kept()
 
     def allocate(self, nbytes: int, contents: npt.NDArray[np.uint8] | None, *, garbage: bool, name: str) -> None:
         """Add the next buffer. ``garbage``: what it holds, ``contents`` or not, is nobody's to read."""
@@ -108,12 +114,15 @@ class SimulatedDevice:
         except LaunchRefused as error:
             raise Refused(launch_refused(error, place)) from None
         except DepthLimit as error:
+            self._prints.add(error.printed.lines(), error.printed.left_out)
             raise Refused(endless_recursion(kernel, error.place)) from None
         except StepLimit as error:
+            self._prints.add(error.printed.lines(), error.printed.left_out)
             raise Refused(out_of_time(kernel, error.place, self._cpu_seconds)) from None
         self.findings += result.findings
         for line, counters in result.lines.items():
             self._lines[line].update(counters)
+        self._prints.add(result.printed, result.lines_left_out)
         endless = next((f for f in result.findings if f.severity is Severity.ERROR and not result.finished), None)
         if endless is not None:
             raise Refused(endless_wait(kernel, endless))

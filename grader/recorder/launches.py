@@ -214,7 +214,8 @@ class Configured:
             return constant
         if is_a(value, enum.Enum):
             member = context.capture.constant(value, parameter)
-            if not isinstance(member, plan_constants.UnsupportedConstant):
+            of_text = isinstance(member, plan_constants.EnumMemberConstant) and member.value.kind == "str"
+            if not of_text and not isinstance(member, plan_constants.UnsupportedConstant):
                 return member
         if isinstance(value, tuple) and type(value) is tuple and len(value) <= plan_limits.MAX_TUPLE:
             return plan_memory.TupleArgument(items=tuple(self._argument(item, parameter) for item in value))

@@ -10,13 +10,13 @@ import textwrap
 import unicodedata
 from collections.abc import Sequence
 
-from grader.records import CheckResult, Failure, Finding, Severity
+from grader.records import CheckResult, Failure, Finding, KernelPrints, Severity
 
 LABEL_WIDTH = 9
 # A student's text in a block: enough to recognise it, too little to flood a screen.
 MAX_TEXT = 2000
 MAX_FINDINGS = 3
-# Of what a student's code printed: what was printed last says most.
+# Of what a student's code printed. Of host code what was printed last says most; threads come in their order.
 PRINTED_LINES = 8
 PRINTED_CHARACTERS = 800
 _UNSAFE = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
@@ -56,6 +56,22 @@ def last_lines(text: str) -> str:
     return shown if whole else f"… {shown[-PRINTED_CHARACTERS:]}"
 
 
+def first_lines(printed: KernelPrints) -> str:
+    """The first few lines of what kernels printed, ``clean``, and behind them how many were left out."""
+    shown: list[str] = []
+    room = PRINTED_CHARACTERS
+    for line in printed.lines[:PRINTED_LINES]:
+        text = clean(line, room)  # which makes it longer if it has much to escape
+        shown.append(text if len(text) <= room + 1 else f"{text[:room]}…")
+        room -= len(text)
+        if room <= 0:
+            break
+    more = len(printed.lines) - len(shown) + printed.left_out
+    if more:
+        shown.append(f"… and {more:,} more {'line' if more == 1 else 'lines'}")
+    return "\n".join(shown)
+
+
 def failure_lines(failure: Failure, width: int) -> list[str]:
     """A failure as a block: what, then expected, found, where and try with hanging indents."""
     lines = wrapped(failure.what, width, "", "")
@@ -86,7 +102,11 @@ def check_lines(check: CheckResult, width: int) -> list[str]:
     """Why a check was not passed and what it printed, then what else the device saw, errors first."""
     lines = []
     if check.failure is not None:
-        lines = [*failure_lines(check.failure, width), *_labelled("printed", check.printed, width)]
+        lines = [
+            *failure_lines(check.failure, width),
+            *_labelled("printed", check.printed, width),
+            *_labelled("threads", check.kernels_printed, width),
+        ]
     order = list(Severity)
     told = check.failure.what if check.failure is not None else ""
     others: Sequence[Finding] = sorted(

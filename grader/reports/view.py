@@ -30,4 +30,5 @@ def _shown(check: CheckResult) -> CheckResult:
         measured={},
         seconds=0.0,
         printed="",
+        kernels_printed="",
     )

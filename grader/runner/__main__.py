@@ -81,10 +81,14 @@ def _carry_out(request: Message) -> Message:
         prefix = f"fill:{number}:"
         fills = {name.removeprefix(prefix): a for name, a in request.arrays.items() if name.startswith(prefix)}
         device.reset(sum(buffer.nbytes + ALIGNMENT for buffer in plan.buffers))
-        answer = carry_out(plan, binder, inputs, fills, device)
+        try:
+            answer = carry_out(plan, binder, inputs, fills, device)
+        except Refused as refused:
+            return Message({"problem": asdict(refused.failure), "printed": asdict(device.printed())})
         runs.append(
             {
                 "changed_inputs": list(answer.changed_inputs),
+                "printed": asdict(device.printed()),
                 "findings": [asdict(finding) for finding in device.findings],
                 "launches": [asdict(launch) for launch in device.launches],
                 "lines": [asdict(line) for line in device.lines()],

@@ -11,18 +11,27 @@ from __future__ import annotations
 import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from grader import errors
 from grader.device_names import DeviceName
 from grader.gpu_models import GpuModel
 from grader.plan import LaunchPlan
 from grader.problem import Inputs, Output
-from grader.records import Failure, Finding, LaunchRecord, LineCounters, Outcome
+from grader.records import (
+    MAX_PRINTED_LINE,
+    MAX_PRINTED_LINES,
+    Failure,
+    Finding,
+    KernelPrints,
+    LaunchRecord,
+    LineCounters,
+    Outcome,
+)
 from grader.sandbox.launch import Death, WarmChild
 from grader.sandbox.limits import Limits
 from grader.sandbox.protocol import Message
@@ -71,7 +80,8 @@ def run(
         return [Outcome({}, problem=_of_death(reply, device, limits))]
     answer = _checked(reply.message.header)
     if answer.problem is not None:
-        return [Outcome({}, problem=answer.problem)]
+        printed = KernelPrints() if answer.printed is None else answer.printed.record()
+        return [Outcome({}, problem=answer.problem, printed=printed)]
     if answer.runs is None or len(answer.runs) != len(fills):
         raise errors.ChildFault(f"the runner's answer is not of the agreed form: expected {len(fills)} runs")
     return [
@@ -81,6 +91,7 @@ def run(
             of_run.launches,
             of_run.changed_inputs,
             lines=of_run.lines,
+            printed=of_run.printed.record(),
         )
         for number, of_run in enumerate(answer.runs)
     ]
@@ -109,6 +120,19 @@ class _Gpu(BaseModel):
     name: str
 
 
+class _Printed(BaseModel):
+    """What kernels printed, within the limits that the runner keeps to."""
+
+    model_config = ConfigDict(extra="forbid")
+    lines: Annotated[
+        tuple[Annotated[str, Field(max_length=MAX_PRINTED_LINE)], ...], Field(max_length=MAX_PRINTED_LINES)
+    ]
+    left_out: Annotated[int, Field(ge=0)]
+
+    def record(self) -> KernelPrints:
+        return KernelPrints(self.lines, self.left_out)
+
+
 class _Run(BaseModel):
     """One run of a plan."""
 
@@ -117,6 +141,7 @@ class _Run(BaseModel):
     launches: tuple[LaunchRecord, ...]
     lines: tuple[LineCounters, ...]
     changed_inputs: tuple[str, ...]
+    printed: _Printed
 
 
 class _Answer(BaseModel):
@@ -125,13 +150,15 @@ class _Answer(BaseModel):
     model_config = ConfigDict(extra="forbid")
     runs: tuple[_Run, ...] | None = None
     problem: Failure | None = None
+    printed: _Printed | None = None
     gpu: _Gpu | None = None
     fault: str | None = None
     message: str = ""
 
     @model_validator(mode="after")
     def _says_one_thing(self) -> _Answer:
-        if len(self.model_fields_set - {"message"}) != 1:
+        beside = {"message"} if self.problem is None else {"printed"}
+        if len(self.model_fields_set - beside) != 1:
             raise ValueError(f"it has {', '.join(sorted(self.model_fields_set)) or 'nothing'}")
         return self
 

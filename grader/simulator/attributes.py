@@ -52,6 +52,8 @@ def translate_attribute(body: Body, target: Any, expr: Any) -> None:
         body.constant(target.name, body.constant_value(member, value_type.dtype))
         return
     if isinstance(body.type_of(expr.value), types.EnumMember) and expr.attr == "value":
+        if isinstance(target_type, types.UnicodeType):
+            raise body.unknown("the text that is a member's value")
         body.compute(register, lambda value: value, (source,))
         return
     if isinstance(value_type, types.BaseNamedTuple) and expr.attr in value_type.fields:

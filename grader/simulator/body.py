@@ -207,6 +207,10 @@ class Body:
 
     def constant_value(self, value: Any, numba_type: Any) -> Any:
         """A captured value as the machine holds it."""
+        if isinstance(value, enum.Enum):
+            if isinstance(value.value, str):  # kernels can only compare these
+                return np.int64(list(type(value)).index(value))
+            value = value.value
         if isinstance(numba_type, types.BaseTuple):
             return tuple(self.constant_value(item, plain(t)) for item, t in zip(value, numba_type, strict=True))
         if isinstance(numba_type, types.Array):
@@ -215,7 +219,7 @@ class Body:
             self.unit.program.constants.append(value if on_device else np.array(value, order="C"))
             return ConstantArray(len(self.unit.program.constants) - 1)
         if is_scalar(numba_type):
-            return convert(value.value if isinstance(value, enum.Enum) else value, dtype_of(numba_type))
+            return convert(value, dtype_of(numba_type))
         if isinstance(numba_type, types.SliceType | types.EllipsisType):
             return value
         raise self.unknown(f"a captured value of type {numba_type}")

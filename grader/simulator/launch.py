@@ -24,7 +24,7 @@ from grader.simulator.numba_types import caster
 from grader.simulator.performance_advice import Facts, advise
 from grader.simulator.program import Program
 from grader.simulator.raising import Raised
-from grader.simulator.scheduler import Scheduler
+from grader.simulator.scheduler import Scheduler, StepLimit
 from grader.simulator.shadow import BYTES_PER_GRANULE
 from grader.simulator.signatures import choose_signature, type_of
 from grader.simulator.sources import Sources
@@ -52,8 +52,9 @@ class SimulatedLaunch:
     accesses: dict[tuple[str, int], int] = field(default_factory=dict)
     # The counters that belong to a line of the source, by line.
     lines: dict[Place, dict[str, int]] = field(default_factory=dict)
-    # What threads printed, by thread.
+    # What threads printed, by thread, and how many lines more than are kept.
     printed: tuple[str, ...] = ()
+    lines_left_out: int = 0
     # What the first thread raised, if the kernel has debug=True.
     raised: Raised | None = None
     # What it did to global memory, where that was asked for.
@@ -176,7 +177,11 @@ class Simulator:
                     spaces["shared"].scrub()
                     spaces["local"].scrub()
                 wave = Wave(configuration.grid, configuration.block, first, min(wave_blocks, blocks - first))
-                machine.run(wave, list(values))
+                try:
+                    machine.run(wave, list(values))
+                except StepLimit as error:
+                    error.printed = machine.printed
+                    raise
                 if machine.hung:
                     break
         traffic = machine.traffic
@@ -197,6 +202,7 @@ class Simulator:
             dict(traffic.accesses),
             lines,
             machine.printed.lines(),
+            machine.printed.left_out,
             machine.raised,
             machine.watch.touched() if note_touched else (),
             not machine.hung,

@@ -35,9 +35,9 @@ ufunc_find_matching_loop = _numpy_support.ufunc_find_matching_loop
 
 
 def plain(numba_type: Any) -> Any:
-    """``numba_type`` without its literal value; a member of an enum is its value."""
+    """``numba_type`` without its literal value; a member of an enum is its value, or its position if that is a text."""
     if isinstance(numba_type, types.EnumMember):
-        return numba_type.dtype
+        return types.int64 if isinstance(numba_type.dtype, types.UnicodeType) else numba_type.dtype
     return getattr(numba_type, "literal_type", numba_type)
 
 

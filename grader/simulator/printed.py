@@ -17,15 +17,14 @@ class Printed:
 
     def __init__(self) -> None:
         self._lines: list[tuple[int, str]] = []
-        self.dropped = 0
+        self.left_out = 0  # lines beyond MAX_LINES
 
     def add(self, threads: Any, lines: list[str]) -> None:
         """One line per active lane; ``threads`` are their numbers in the launch."""
         room = MAX_LINES - len(self._lines)
         self._lines += zip((int(t) for t in threads[:room]), (line[:MAX_LINE] for line in lines[:room]), strict=True)
-        self.dropped += max(len(lines) - room, 0)
+        self.left_out += max(len(lines) - room, 0)
 
     def lines(self) -> tuple[str, ...]:
-        """All lines, by thread; each thread's in its order."""
-        ordered = tuple(line for _, line in sorted(self._lines, key=lambda entry: entry[0]))
-        return (*ordered, f"… and {self.dropped} more lines") if self.dropped else ordered
+        """The lines that were kept, by thread; each thread's in its order."""
+        return tuple(line for _, line in sorted(self._lines, key=lambda entry: entry[0]))

@@ -22,6 +22,7 @@ from grader.simulator.frames import Frames
 from grader.simulator.lane_values import LaneIndex, is_wide, merge, take
 from grader.simulator.machine import Machine
 from grader.simulator.memory import ArrayRef, GlobalSpace, Space
+from grader.simulator.printed import Printed
 from grader.simulator.program import Barrier, Block, Branch, Call, Exit, Jump, Program, Registers, Return, located
 from grader.simulator.spinning import Spinning
 from grader.simulator.waits import Waits
@@ -39,11 +40,12 @@ MANY_LANES = 1 << 14
 
 
 class StepLimit(Exception):
-    """The launch used up its time; ``place`` is where it was."""
+    """The launch used up its time; ``place`` is where it was, ``printed`` what it had printed, once that is known."""
 
     def __init__(self, place: Place) -> None:
         super().__init__(str(place))
         self.place = place
+        self.printed = Printed()
 
 
 class DepthLimit(StepLimit):

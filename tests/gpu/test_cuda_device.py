@@ -10,7 +10,7 @@ import pytest
 from grader.judge import Candidate, CheckFailed, Settings
 from grader.judging import judge_submission
 from grader.problem import Output, Problem, Work
-from grader.records import State
+from grader.records import MAX_PRINTED_LINES, State
 from grader.sandbox.limits import Limits
 from grader.submission import read_submission
 
@@ -121,3 +121,106 @@ def test_a_long_kernel_is_ended_and_the_next_check_judged(twice):
         twice(body=slow, cpu_seconds=3, wall_seconds=6).check(n=64)
     assert failed.value.failure.kind == "time-out"
     twice().check(n=1000)
+
+
+def test_what_threads_print_on_a_gpu_comes_back_once_and_bounded(twice):
+    judged = twice(body="if i < out.size:\n        out[i] = 2 * x[i]\n        print(n, i)")
+    judged.check(n=3)
+    assert sorted(judged.kernels_printed.lines) == ["3 0", "3 1", "3 2"]
+    assert judged.printed == [""]
+    judged.check(n=5000)
+    assert len(judged.kernels_printed.lines) == MAX_PRINTED_LINES
+    assert judged.kernels_printed.left_out == 5000 - MAX_PRINTED_LINES
+
+
+def test_prints_of_a_run_with_two_fills_are_those_of_the_first(gpu, tmp_path):
+    text = (
+        "from numba import cuda\n@cuda.jit\ndef k(out):\n    i = cuda.grid(1)\n    out[i] = i\n    print('here', i)\n"
+    )
+    (tmp_path / "kernels.py").write_text(text + "def count(out):\n    k[1, 2](out)\n")
+    judged = Candidate(read_submission(tmp_path), {"count": Count()}, gpu, Settings(device="cuda", seed=3))
+    judged.check(n=2)
+    assert judged.kernels_printed.lines == ("here 0", "here 1")
+
+
+@pytest.mark.parametrize("write", ["out[i] = mine[0]", "out.u[i] = mine[0].u; out[i].corner.v = mine[0].corner['v']"])
+def test_records_and_enums_on_a_gpu(gpu, tmp_path, write):
+    (tmp_path / "kernels.py").write_text(RECORDS.format(write=write))
+    judged = Candidate(read_submission(tmp_path), {"swap": Swap()}, gpu, Settings(device="cuda", seed=3))
+    judged.check(n=77)
+    (tmp_path / "kernels.py").write_text(RECORDS.format(write=f"{write}; out[i].corner.v += i == 5"))
+    judged = Candidate(read_submission(tmp_path), {"swap": Swap()}, gpu, Settings(device="cuda", seed=3))
+    with pytest.raises(CheckFailed) as failed:
+        judged.check(n=77)
+    assert failed.value.failure.found.startswith("out[5].corner.v is ")
+
+
+class Count(Twice):
+    entry = "count"
+
+    def make_inputs(self, rng, n):
+        return {"out": Output((n,), np.int32)}
+
+    def expected(self, inputs):
+        return {"out": np.arange(inputs["out"].shape[0])}
+
+
+CELL = np.dtype([("u", np.float32), ("corner", [("tag", np.uint8), ("v", np.float64)])], align=True)
+RECORDS = """
+import enum
+import numba
+import numpy as np
+from numba import cuda
+
+CELL = np.dtype([("u", np.float32), ("corner", [("tag", np.uint8), ("v", np.float64)])], align=True)
+TYPE = numba.from_dtype(CELL)
+
+class Way(enum.IntEnum):
+    BACK = -1
+    ON = 1
+
+class Mode(enum.Enum):
+    SWAP = (1, 2.5)
+    KEEP = (3, 0.5)
+
+MODE = Mode.SWAP
+
+@cuda.jit
+def kernel(p, u, by, way, out):
+    tile = cuda.shared.array(32, dtype=TYPE)
+    mine = cuda.local.array(1, dtype=CELL)
+    i = cuda.grid(1)
+    if i < out.size:
+        tile[cuda.threadIdx.x] = p[i]
+        mine[0] = tile[cuda.threadIdx.x]
+        if way == Way.BACK and MODE is Mode.SWAP:
+            mine[0].u = -u[i]
+        mine[0].corner.v += by.corner.v
+        out[i].corner.tag = p[i].corner.tag
+        {write}
+
+def swap(p, by, out):
+    scratch = cuda.device_array(p.shape, CELL)
+    scratch[:] = p
+    scratch["corner"]["tag"] = 9
+    out[:] = by
+    kernel[(p.size + 31) // 32, 32](scratch, p["u"], by, Way.BACK, out)
+"""
+
+
+class Swap(Twice):
+    """u with its sign changed, tag 9, v shifted by that of a record."""
+
+    entry = "swap"
+
+    def make_inputs(self, rng, n):
+        p = np.zeros(n, CELL)
+        p["u"], p["corner"]["v"] = rng.random(n), rng.random(n)
+        return {"p": p, "by": np.array((1, (2, 3)), CELL)[()], "out": Output((n,), CELL)}
+
+    def expected(self, inputs):
+        made = inputs["p"].copy()
+        made["u"] *= -1
+        made["corner"]["tag"] = 9
+        made["corner"]["v"] += inputs["by"]["corner"]["v"]
+        return {"out": made}

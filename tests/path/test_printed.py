@@ -1,4 +1,4 @@
-"""What host code prints reaches the check's record and changes nothing; a seed reaches no child."""
+"""What host code and kernels print reaches the check's record and changes nothing; a seed reaches no child."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from grader.judge import CheckFailed
+from grader.records import MAX_PRINTED_LINE, MAX_PRINTED_LINES, KernelPrints
+from grader.reports.text import first_lines
 from grader.sandbox.frames import encode
 from grader.sandbox.launch import WarmChild
-from grader.sandbox.limits import PRINTED_BYTES
+from grader.sandbox.limits import PRINTED_BYTES, Limits
 
 KERNELS = """
 {imported}
@@ -68,10 +70,45 @@ def test_of_an_enormous_print_the_end_is_kept(candidate):
     assert len(printed) == PRINTED_BYTES
 
 
-def test_a_kernel_that_prints_is_judged_and_its_prints_are_not_kept(candidate):
-    judged = candidate(text(kernel="print(i, x[i])"))
-    judged.check("scale", n=33)
-    assert judged.printed == [""]
+def test_what_kernels_print_is_kept_thread_by_thread_apart_from_host_code(candidate):
+    judged = candidate(text(kernel="print('thread', i)", host="print('host')", shift="3.0"))
+    assert failure(judged, n=3).kind == "wrong-values"
+    assert judged.kernels_printed == KernelPrints(("thread 0", "thread 1", "thread 2"))
+    assert judged.printed == ["host\n"]
+
+
+def test_prints_of_kernels_change_no_verdict(candidate):
+    silent = failure(candidate(text(shift="3.0")), n=33)
+    assert failure(candidate(text(kernel="print('{\"problem\": {}}', i, x[i])", shift="3.0")), n=33) == silent
+    candidate(text(kernel="print('PASSED')")).check("scale", n=33)
+
+
+def test_of_a_flood_the_first_lines_are_kept_and_the_others_counted(candidate):
+    judged = candidate(text(kernel=f"print('{'x' * 300}', i)"))
+    judged.check("scale", n=70_000)
+    assert len(judged.kernels_printed.lines) == MAX_PRINTED_LINES
+    assert {len(line) for line in judged.kernels_printed.lines} == {MAX_PRINTED_LINE}
+    assert judged.kernels_printed.left_out == 70_000 - MAX_PRINTED_LINES
+
+
+def test_prints_of_a_kernel_that_does_not_end_are_kept(candidate):
+    kernel = "print('begins', i)\n        while x[i] < 1e30:\n            pass"
+    judged = candidate(text(kernel=kernel), limits=Limits(cpu_seconds=2, memory_bytes=1 << 30))
+    assert failure(judged, n=2).kind in ("time-out", "endless-wait")
+    assert judged.kernels_printed.lines == ("begins 0", "begins 1")
+
+
+def test_a_print_that_steers_a_terminal_or_is_no_text_travels_as_it_is(candidate):
+    judged = candidate(text(kernel="print('\\x1b[2J\\u202e\\ud800 one\\ntwo')"))
+    judged.check("scale", n=1)
+    assert judged.kernels_printed.lines == ("\x1b[2J\u202e\\ud800 one", "two")
+    assert first_lines(judged.kernels_printed) == "\\x1b[2J\\u202e\\ud800 one\ntwo"
+
+
+def test_only_the_last_of_several_calls_tells_its_prints(candidate):
+    judged = candidate(text(kernel="print(out.size)"))
+    judged.check_each({"entry": "scale", "n": 1}, {"entry": "scale", "n": 2})
+    assert judged.kernels_printed.lines == ("2", "2")
 
 
 def test_no_child_is_told_the_seed(candidate, monkeypatch):

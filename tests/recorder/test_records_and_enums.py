@@ -283,6 +283,14 @@ def test_an_enum_that_is_more_is_unsupported_and_named_as_such(recorded: Recorde
         assert found.reason == "enum"
 
 
+def test_a_member_that_no_kernel_can_be_given_is_named(recorded: Recorded) -> None:
+    for value in ("'text'", "[1]"):
+        failure = recorded("kernel[1, 1](E.A, out)", f"import enum\nclass E(enum.Enum):\n    A = {value}")
+        assert isinstance(failure, Failure)
+        assert failure.kind == "wrong-arguments"
+        assert "E.A" in failure.found
+
+
 def test_a_combination_of_flags_without_a_name_is_unsupported(recorded: Recorded) -> None:
     found = captured(recorded, "class E(enum.Flag):\n    A = 1\n    B = 2", "E.A | E.B")
     assert isinstance(found, UnsupportedConstant)

@@ -234,6 +234,15 @@ def test_a_dtype_that_kernels_cannot_have_is_refused_in_one_sentence(dtype: Any)
         assert "\x1b" not in failure.found
 
 
+def test_a_member_of_an_enum_of_texts_is_no_argument() -> None:
+    made = enum_of(("A", {"kind": "str", "value": "a"}))
+    for argument in ({"kind": "enum", "type": made, "member": "A"},):
+        for header in (with_argument(argument), with_argument({"kind": "tuple", "items": [argument]})):
+            failure = answered(header)
+            assert isinstance(failure, Failure)
+            assert "a text cannot be a kernel's argument" in failure.found
+
+
 @pytest.mark.parametrize("constant", WRONG_CONSTANTS.values(), ids=WRONG_CONSTANTS)
 def test_an_enum_or_record_that_is_none_is_refused_in_one_sentence(constant: Any) -> None:
     failure = answered(with_name(constant))

@@ -11,13 +11,19 @@ from grader.errors import ChildFault, DeviceFault, NotSimulated
 from grader.gpu_models import DEFAULT
 from grader.plan import LaunchPlan
 from grader.problem import Output
-from grader.records import Outcome
+from grader.records import MAX_PRINTED_LINE, MAX_PRINTED_LINES, KernelPrints, Outcome
 from grader.sandbox.launch import Death, Reply
 from grader.sandbox.limits import Limits
 from grader.sandbox.protocol import Message
 from grader.sandbox.run import describe_gpu, run
 
-RUN: dict[str, Any] = {"findings": [], "launches": [], "lines": [], "changed_inputs": []}
+RUN: dict[str, Any] = {
+    "findings": [],
+    "launches": [],
+    "lines": [],
+    "changed_inputs": [],
+    "printed": {"lines": [], "left_out": 0},
+}
 OUTPUT = {"output:0:out": np.zeros(8, np.uint8)}
 PROBLEM = {"kind": "race", "what": "A race."}
 
@@ -52,6 +58,13 @@ def test_an_answer_of_the_agreed_form_is_an_outcome() -> None:
         outcomes(reply({"fault": "NotSimulated", "message": "recursion"}))
 
 
+def test_what_kernels_printed_comes_with_an_outcome_and_with_a_problem() -> None:
+    printed = {"lines": ["0 1.5", "1 \x1b[31m"], "left_out": 7}
+    for header in ({"runs": [RUN | {"printed": printed}]}, {"problem": PROBLEM, "printed": printed}):
+        (outcome,) = outcomes(reply(header))
+        assert outcome.printed == KernelPrints(("0 1.5", "1 \x1b[31m"), 7)
+
+
 @pytest.mark.parametrize(
     "header",
     [
@@ -65,6 +78,15 @@ def test_an_answer_of_the_agreed_form_is_an_outcome() -> None:
         {"runs": [RUN | {"findings": [1]}]},
         {"runs": [RUN | {"changed_inputs": None}]},
         {"runs": [RUN | {"more": 1}]},
+        {"runs": [{key: value for key, value in RUN.items() if key != "printed"}]},
+        {"runs": [RUN | {"printed": {"lines": "text", "left_out": 0}}]},
+        {"runs": [RUN | {"printed": {"lines": [1], "left_out": 0}}]},
+        {"runs": [RUN | {"printed": {"lines": ["x" * (MAX_PRINTED_LINE + 1)], "left_out": 0}}]},
+        {"runs": [RUN | {"printed": {"lines": ["x"] * (MAX_PRINTED_LINES + 1), "left_out": 0}}]},
+        {"runs": [RUN | {"printed": {"lines": [], "left_out": -1}}]},
+        {"runs": [RUN | {"printed": {"lines": []}}]},
+        {"runs": [RUN], "printed": {"lines": [], "left_out": 0}},
+        {"problem": PROBLEM, "printed": "text"},
         {"runs": [RUN], "problem": PROBLEM},
         {"problem": None},
         {"problem": "a race"},

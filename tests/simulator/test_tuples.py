@@ -161,6 +161,37 @@ def test_enums_are_constants_arguments_and_compared(launch):
     ]
 
 
+class Place(enum.Enum):
+    HERE = (1, 2.5)
+    THERE = (3, 0.5)
+
+
+class Word(enum.Enum):
+    FAST = "fast"
+    SLOW = "slow"
+    QUICK = "fast"
+
+
+CHOSEN_PLACE, CHOSEN_WORD = Place.THERE, Word.QUICK
+
+
+def test_enums_of_tuples_and_texts_are_compared(launch):
+    def kernel(place, out):
+        i = cuda.grid(1)
+        word = Word.FAST if i % 2 else Word.SLOW
+        out[0, i] = CHOSEN_PLACE is Place.THERE
+        out[1, i] = CHOSEN_PLACE == Place.HERE
+        out[2, i] = Place.HERE.value[1] + CHOSEN_PLACE.value[0]
+        out[3, i] = place is Place.HERE
+        out[4, i] = word == CHOSEN_WORD
+        out[5, i] = word is Word["SLOW"]
+        out[6, i] = place.value[1]
+
+    out = np.zeros((7, 4))
+    assert errors(launch(kernel, 1, 4, Place.HERE, out)) == []
+    assert out.tolist() == [[1] * 4, [0] * 4, [5.5] * 4, [1] * 4, [0, 1, 0, 1], [1, 0, 1, 0], [2.5] * 4]
+
+
 def test_values_that_are_none_for_some_threads(launch):
     @cuda.jit(device=True)
     def root(x):

@@ -129,6 +129,8 @@ class Session:
         races = [race_of(operation, clash) for clash in self.api.streams.add(operation)]
         for line in result.printed:
             print(line)
+        if result.lines_left_out:
+            print(f"… and {result.lines_left_out:,} more lines")
         arguments.finish()
         for after in retr:
             after()
