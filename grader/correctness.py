@@ -17,6 +17,7 @@ from grader.plan import LaunchPlan
 from grader.problem import Inputs, Problem, Tolerance
 from grader.record_fields import Leaf, leaves_of
 from grader.records import Failure, Finding, Outcome, Severity
+from grader.unread import hint_of_unread
 from grader.unwritten import find_unwritten
 
 Array = npt.NDArray[Any]
@@ -68,7 +69,8 @@ def judge_outcome(
         for outcome in outcomes:
             failure = compare(name, wanted, outcome.outputs[name], tolerance[name], call)
             if failure is not None:
-                return failure
+                unread = hint_of_unread(inputs, plan, outcome.launches)
+                return replace(failure, advice=unread) if unread else failure
     return None
 
 

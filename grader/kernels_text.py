@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from types import CodeType
 
@@ -65,6 +65,11 @@ class KernelsText:
             return Place(line, "", function)
         return replace(self.place(line, function), expression=expression_at(self._line, position))
 
+    def loop_around(self, places: Sequence[Place]) -> Place:
+        """The line of the loop statement that ``loop_line`` finds around some places; the first one if none."""
+        line = loop_line(self.tree(), [place.line for place in places if place.file == places[0].file])
+        return self.place(line, places[0].function) if line else places[0]
+
     def _line(self, number: int) -> str:
         return self._lines[number - 1] if 0 < number <= len(self._lines) else ""
 
@@ -75,6 +80,23 @@ def expression_at(line: Callable[[int], str], position: Position | None) -> str:
         return ""
     text = line(position[0]).encode("utf-8")[position[2] : position[3]].decode("utf-8", "replace")
     return text if len(text) <= MAX_TEXT_OF_AN_EXPRESSION else ""
+
+
+def loop_line(tree: ast.AST, lines: Sequence[int]) -> int:
+    """The line of the innermost ``while`` or ``for`` statement that holds all of ``lines``, else the first of them.
+
+    0 where that is in no loop, or in no text that is known.
+    """
+    loops = [node for node in ast.walk(tree) if isinstance(node, ast.While | ast.For)]
+    for inside in (lines, lines[:1]):
+        around = [
+            loop.lineno
+            for loop in loops
+            if all(loop.lineno <= line <= (loop.end_lineno or loop.lineno) for line in inside)
+        ]
+        if around:
+            return max(around)
+    return 0
 
 
 def _walk(code: CodeType) -> Iterator[CodeType]:

@@ -190,7 +190,7 @@ class Outcome:
     """What a runner brought back for one plan: raw outputs by name, findings, launches, changed inputs, lines.
 
     ``problem`` is set when the plan could not be carried out through the student's fault; the rest is then empty, but
-    for what kernels had ``printed``.
+    for what kernels had ``printed`` and what had been found before.
     """
 
     outputs: Mapping[str, npt.NDArray[Any]]

@@ -6,6 +6,7 @@ In: a plan's operations. Out: bytes of buffers, launches with counters, findings
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -114,16 +115,18 @@ class SimulatedDevice:
         except LaunchRefused as error:
             raise Refused(launch_refused(error, place)) from None
         except DepthLimit as error:
+            self.findings += error.findings
             self._prints.add(error.printed.lines(), error.printed.left_out)
             raise Refused(endless_recursion(kernel, error.place)) from None
         except StepLimit as error:
+            self.findings += error.findings
             self._prints.add(error.printed.lines(), error.printed.left_out)
             raise Refused(out_of_time(kernel, error.place, self._cpu_seconds)) from None
-        self.findings += result.findings
+        endless = None if result.finished else _endless(result.findings)
+        self.findings += [finding for finding in result.findings if finding is not endless]
         for line, counters in result.lines.items():
             self._lines[line].update(counters)
         self._prints.add(result.printed, result.lines_left_out)
-        endless = next((f for f in result.findings if f.severity is Severity.ERROR and not result.finished), None)
         if endless is not None:
             raise Refused(endless_wait(kernel, endless))
         by_name = {
@@ -149,3 +152,10 @@ class SimulatedDevice:
         """A buffer's bytes."""
         address, nbytes = self._buffers[buffer]
         return self._memory.bytes[address : address + nbytes].copy()
+
+
+def _endless(findings: Sequence[Finding]) -> Finding | None:
+    """Which of the findings of a launch that hung says so."""
+    kinds = ("endless-wait", "divergent-barrier")
+    errors = [finding for finding in findings if finding.severity is Severity.ERROR]
+    return min(errors, key=lambda each: (*kinds, each.kind).index(each.kind), default=None)

@@ -3,7 +3,8 @@
 In: requests. Out: replies.
 
 A request says what to do: ``{"do": "carry out", …}`` a plan, or ``{"do": "describe"}`` the machine's GPU. The
-reply is an outcome, ``{"problem": …}`` (the student's fault) or ``{"fault": …}`` (ours or the machine's).
+reply is an outcome, ``{"problem": …}`` (the student's fault, with ``findings`` from before it) or ``{"fault": …}``
+(ours or the machine's).
 """
 
 from __future__ import annotations
@@ -84,7 +85,11 @@ def _carry_out(request: Message) -> Message:
         try:
             answer = carry_out(plan, binder, inputs, fills, device)
         except Refused as refused:
-            return Message({"problem": asdict(refused.failure), "printed": asdict(device.printed())})
+            # What had been seen by then may say why.
+            findings = [asdict(finding) for finding in device.findings]
+            return Message(
+                {"problem": asdict(refused.failure), "findings": findings, "printed": asdict(device.printed())}
+            )
         runs.append(
             {
                 "changed_inputs": list(answer.changed_inputs),

@@ -81,7 +81,7 @@ def run(
     answer = _checked(reply.message.header)
     if answer.problem is not None:
         printed = KernelPrints() if answer.printed is None else answer.printed.record()
-        return [Outcome({}, problem=answer.problem, printed=printed)]
+        return [Outcome({}, answer.findings, problem=answer.problem, printed=printed)]
     if answer.runs is None or len(answer.runs) != len(fills):
         raise errors.ChildFault(f"the runner's answer is not of the agreed form: expected {len(fills)} runs")
     return [
@@ -150,6 +150,7 @@ class _Answer(BaseModel):
     model_config = ConfigDict(extra="forbid")
     runs: tuple[_Run, ...] | None = None
     problem: Failure | None = None
+    findings: tuple[Finding, ...] = ()  # with a problem: what was seen before it
     printed: _Printed | None = None
     gpu: _Gpu | None = None
     fault: str | None = None
@@ -157,7 +158,7 @@ class _Answer(BaseModel):
 
     @model_validator(mode="after")
     def _says_one_thing(self) -> _Answer:
-        beside = {"message"} if self.problem is None else {"printed"}
+        beside = {"message"} if self.problem is None else {"findings", "printed"}
         if len(self.model_fields_set - beside) != 1:
             raise ValueError(f"it has {', '.join(sorted(self.model_fields_set)) or 'nothing'}")
         return self

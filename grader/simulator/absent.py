@@ -60,7 +60,7 @@ class Absent:
             if behind is not None:
                 those = (ended == exit_block) & some[:, None]
                 gone += int(those.any(axis=1).sum())
-                self._report(barrier, behind, those, "divergent-barrier", "a block that have not returned")
+                self._report(barrier, behind, those, "divergent-barrier", Severity.ERROR)
         if gone < int(some.sum()) and barrier.place.line not in self._told:
             self._told.add(barrier.place.line)
             self._findings.add(
@@ -73,14 +73,18 @@ class Absent:
                 count=int(some.sum()) - gone,
             )
 
-    def _report(self, barrier: Barrier, behind: Block, those: npt.NDArray[np.bool_], kind: str, whom: str) -> None:
+    def _report(
+        self, barrier: Barrier, behind: Block, those: npt.NDArray[np.bool_], kind: str, severity: Severity
+    ) -> None:
+        """``those``: per block of the wave and thread, whether it went past the barrier, to ``behind``."""
+        whom = "a block that have not returned" if kind == "divergent-barrier" else "the warp that the mask names"
         slot, thread = (int(each) for each in np.argwhere(those)[0])
         who = self._wave.name_of(self._wave.first + slot, thread)
         count = int(those.sum())
         others = "" if count == 1 else f" (and {count - 1:,} more)"
         self._findings.add(
             kind,
-            Severity.ERROR,
+            severity,
             barrier.place,
             f"Thread {who}{others} never comes here: it went on to line {behind.place.line} instead, and to the end. "
             f"All threads of {whom} must come; what a GPU does otherwise is undefined.",
@@ -107,7 +111,9 @@ class Absent:
             behind = self._skipped.by(exit_block, barrier.target)
             if behind is not None:
                 those = (absent & (by_warp == exit_block)).reshape(blocks, -1)
-                self._report(barrier, behind, those, "incomplete-warp", "the warp that the mask names")
+                # A syncwarp alone ends once the others have returned: Numba's own reduction has such a one.
+                severity = Severity.WARNING if barrier.orders_memory else Severity.ERROR
+                self._report(barrier, behind, those, "incomplete-warp", severity)
 
     def look_at_own_bits(
         self, barrier: Barrier, masks: npt.NDArray[Any], bits: npt.NDArray[Any], lanes: LaneIndex | None

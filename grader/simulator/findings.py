@@ -42,5 +42,10 @@ class Findings:
             self._found[key] = Finding(kind, severity, place, what, advice, array, threads, count)
 
     def all(self) -> tuple[Finding, ...]:
-        """Everything found so far."""
-        return tuple(self._found.values())
+        """Everything found so far. A race says all that is to be said of equal values at its line."""
+        races = {(file, line, array) for kind, file, line, array in self._found if kind == "race"}
+        return tuple(
+            finding
+            for (kind, *where), finding in self._found.items()
+            if kind != "same-value-writes" or tuple(where) not in races
+        )

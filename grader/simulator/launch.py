@@ -169,7 +169,17 @@ class Simulator:
         spaces["shared"] = Space("shared", wave_blocks * sizes.shared_segment, sizes.shared_segment)
         spaces["local"] = Space("local", wave_blocks * threads * sizes.local_segment, sizes.local_segment)
         dynamic = configuration.dynamic_shared_bytes
-        machine = Scheduler(program, spaces, constants, findings, self.deadline, dynamic, self.memory, blocks * threads)
+        machine = Scheduler(
+            program,
+            spaces,
+            constants,
+            findings,
+            self.deadline,
+            dynamic,
+            self.memory,
+            blocks * threads,
+            self._sources,
+        )
         machine.watch = Watch(machine, threads, blocks, reached([*values, *constants]))
         with np.errstate(all="ignore"):
             for first in range(0, blocks, wave_blocks):
@@ -180,7 +190,7 @@ class Simulator:
                 try:
                     machine.run(wave, list(values))
                 except StepLimit as error:
-                    error.printed = machine.printed
+                    error.findings, error.printed = findings.all(), machine.printed
                     raise
                 if machine.hung:
                     break

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from grader.errors import NotSimulated
-from grader.records import Place
+from grader.records import Finding, Place
 from grader.simulator.barriers import Barriers
 from grader.simulator.findings import Findings
 from grader.simulator.frames import Frames
@@ -24,6 +24,7 @@ from grader.simulator.machine import Machine
 from grader.simulator.memory import ArrayRef, GlobalSpace, Space
 from grader.simulator.printed import Printed
 from grader.simulator.program import Barrier, Block, Branch, Call, Exit, Jump, Program, Registers, Return, located
+from grader.simulator.sources import Sources
 from grader.simulator.spinning import Spinning
 from grader.simulator.waits import Waits
 from grader.simulator.wave import Wave
@@ -40,11 +41,15 @@ MANY_LANES = 1 << 14
 
 
 class StepLimit(Exception):
-    """The launch used up its time; ``place`` is where it was, ``printed`` what it had printed, once that is known."""
+    """The launch used up its time; ``place`` is where it was.
+
+    ``findings`` and ``printed`` are what had been found and printed by then, once that is known.
+    """
 
     def __init__(self, place: Place) -> None:
         super().__init__(str(place))
         self.place = place
+        self.findings: tuple[Finding, ...] = ()
         self.printed = Printed()
 
 
@@ -65,9 +70,11 @@ class Scheduler(Machine):
         dynamic_shared_bytes: int,
         memory: GlobalSpace,
         threads: int,
+        sources: Sources,
     ) -> None:
         super().__init__(program, spaces, constants, findings, dynamic_shared_bytes, memory, threads)
         self._deadline = deadline
+        self._sources = sources
         self._registers: Registers = []
         self._pending: dict[int, LaneIndex | None] = {}
         self._since: dict[int, int] = {}
@@ -102,7 +109,7 @@ class Scheduler(Machine):
                 self._compact(lanes, self.program.blocks[index])
                 lanes = None
             if self.waits.issue(index, lanes, self._pending, self._registers):
-                self.waits.report(self.findings, lanes)
+                self.waits.report(self.findings, lanes, self._sources.loop_around)
                 self._give_up()
                 return
             try:
@@ -122,7 +129,8 @@ class Scheduler(Machine):
             self._unclocked = 0
             if time.process_time() > self._deadline:
                 blocks = self.program.blocks
-                raise StepLimit(max((blocks[index].place for index in pending), key=lambda place: place.line))
+                last = max((blocks[index].place for index in pending), key=lambda place: place.line)
+                raise StepLimit(self._sources.loop_around([last]))
 
     def _choose(self) -> int:
         self._tick(self._pending)
@@ -171,7 +179,7 @@ class Scheduler(Machine):
                 return False
             self._tick((index,))
             if self.waits.issue(index, None, self._pending, registers):
-                self.waits.report(self.findings, None)
+                self.waits.report(self.findings, None, self._sources.loop_around)
                 self._give_up()
                 return True
 

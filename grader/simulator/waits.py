@@ -11,12 +11,13 @@ question about who is active ends the comparison, and the launch has its time li
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from grader.records import Severity
+from grader.records import Place, Severity
 from grader.simulator.findings import Findings
 from grader.simulator.lane_values import LaneIndex, RangeIterator, take
 from grader.simulator.memory import ArrayRef
@@ -36,6 +37,7 @@ class Waits:
         self._issues = 0
         self._next_look = FIRST_LOOK
         self.looking = False
+        self._visited: set[int] = set()  # blocks that have run since the look
         self._at: npt.NDArray[np.int32] = np.zeros(0, np.int32)  # per lane the block that it was about to run
         self._seen: dict[int, list[tuple[int, Any]]] = {}  # per block the registers that it reads, one entry per lane
         self._back: npt.NDArray[np.bool_] = np.zeros(0, bool)  # per lane, whether it was there again
@@ -49,6 +51,7 @@ class Waits:
         """``lanes`` are about to run block ``index``; whether that shows that nobody will ever finish."""
         self._issues += 1
         if self.looking:
+            self._visited.add(index)
             return self._is_back(index, lanes, r)
         if self._issues >= self._next_look:
             self._next_look = 2 * self._issues
@@ -58,6 +61,7 @@ class Waits:
     def _look(self, index: int, lanes: LaneIndex | None, pending: dict[int, LaneIndex | None], r: Registers) -> None:
         total = self._wave.total
         self.looking = True
+        self._visited = {index}
         self._at = np.full(total, -1, np.int32)
         self._seen = {}
         for block, some in ((index, lanes), *pending.items()):
@@ -93,14 +97,19 @@ class Waits:
         self._back[here] = True
         return bool(self._back.all())
 
-    def report(self, findings: Findings, lanes: LaneIndex | None) -> None:
-        """Say that the lanes which have been looked at go round for ever; ``lanes`` are some of them."""
-        places = [self._program.blocks[index].place for index in np.unique(self._at[self._at >= 0])]
+    def report(
+        self, findings: Findings, lanes: LaneIndex | None, loop_around: Callable[[Sequence[Place]], Place]
+    ) -> None:
+        """Say that the lanes which have been looked at go round for ever; ``lanes`` are some of them.
+
+        ``loop_around`` says which line's loop holds some places.
+        """
+        places = [self._program.blocks[index].place for index in self._visited]
         others = "every other thread has returned, waits at a barrier or goes round in a loop, too"
         findings.add(
             "endless-wait",
             Severity.ERROR,
-            min(places, key=lambda place: place.line),
+            loop_around(sorted(places, key=lambda place: place.line)),
             f"Threads stay in this loop for ever: what they read there changes no more, since {others}.",
             "Does the loop change what its condition tests, as in i += stride? If it waits for others, look for who"
             " changes that: a lock must be given back before it is taken again, and threads must not wait for one that"

@@ -309,3 +309,49 @@ def test_a_syncwarp_of_one_lane_orders_nothing_and_of_half_a_warp_its_half(launc
 
     assert _kinds(launch(alone, 1, 32, np.zeros(32)), "error") == [("race", "error")]
     assert _kinds(launch(half, 1, 32, np.zeros(32)), "error") == []
+
+
+def test_a_race_at_a_line_leaves_nothing_to_say_of_equal_values_there(launch):
+    def histogram(x, bins):
+        bins[x[cuda.grid(1)]] += 1
+
+    def beside(x, bins):
+        bins[x[cuda.grid(1)]] += 1
+        bins[2] = 5
+
+    x = np.random.default_rng(1).integers(0, 2, 64)
+    assert _kinds(launch(histogram, 2, 32, x, np.zeros(3)), "warning", "error") == [("race", "error")]
+    assert set(_kinds(launch(beside, 2, 32, x, np.zeros(3)), "warning", "error")) == {
+        ("race", "error"),
+        ("same-value-writes", "warning"),
+    }
+
+
+def test_an_endless_loop_is_told_at_its_own_line_and_not_at_one_of_its_body(launch):
+    def forgotten_step(x, out):
+        i = cuda.grid(1)
+        total = 0.0
+        while i < x.size:
+            total = x[i]
+            total *= 2
+        out[0] = total
+
+    def outer_loop(x, out):
+        i = cuda.grid(1)
+        while i < 1000:
+            for _ in range(3):
+                out[i] = x[i]
+            if x[i] > 5:
+                i += 1
+
+    def of_a_lock(lock, out):
+        for _ in range(2):
+            while cuda.atomic.cas(lock, 0, 0, 1) != 0:
+                pass
+            out[0] += 1
+
+    for kernel, line in ((forgotten_step, 3), (outer_loop, 2), (of_a_lock, 2)):
+        found = launch(kernel, 1, 1, np.zeros(4, np.int64), np.zeros(4)).findings
+        (endless,) = (f for f in found if f.kind == "endless-wait")
+        assert endless.place.line == kernel.__code__.co_firstlineno + line, kernel.__name__
+        assert endless.place.text.startswith("while")

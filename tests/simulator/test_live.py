@@ -577,9 +577,11 @@ def test_a_launch_that_does_not_end_is_the_drivers_time_out():
             values[0] += 1
 
     with simulator.trace() as launches, pytest.raises(CudaAPIError, match="did not end") as raised:
-        spin[1, 1](cuda.to_device(np.zeros(1)))
-    assert "test_live.py" in str(raised.value)
+        spin[1, 2](cuda.to_device(np.zeros(1)))
+    line = spin.py_func.__code__.co_firstlineno + 2
+    assert f"test_live.py:{line}  while values[0] >= 0:" in str(raised.value)
     assert "did not end" in launches[0].problem
+    assert {finding.kind for finding in launches[0].findings} == {"race"}  # which may say why
 
 
 def test_each_launch_of_a_rejected_kernel_is_traced_and_raises_numbas_own_error(launches):

@@ -78,7 +78,7 @@ class Session:
                 what = (
                     f"{kernel.py_func.__name__} did not end within {self._launch_seconds:g} s; it was at {error.place}"
                 )
-                self._note(kernel.py_func, replace(trace, problem=f"{what}."))
+                self._note(kernel.py_func, replace(trace, problem=f"{what}.", findings=error.findings))
                 raise launch_error("LAUNCH_TIMEOUT", what) from None
             except KernelError as error:
                 self._note(kernel.py_func, self._rejected(kernel.py_func, error, trace))
