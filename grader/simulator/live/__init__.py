@@ -7,7 +7,8 @@ What is replaced lies underneath them: the driver's functions and the compiled k
 imported, aliased or captured goes on working, with Numba's own types, rules and messages.
 
 - ``install`` puts the replacements in and takes them out;
-- ``heap`` is the device's memory; ``driver`` answers the calls that Numba makes to NVIDIA's driver;
+- ``heap`` is the device's memory; ``driver`` (with ``driver_memory``) answers the calls that Numba makes to
+  NVIDIA's driver;
 - ``kernel`` stands for a compiled kernel; ``arguments`` turns what it is called with into arrays of the heap;
 - ``streams`` knows what orders launches and copies, and ``stream_races`` says where nothing does;
 - ``host_findings`` looks at how the host launches;
