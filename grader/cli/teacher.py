@@ -1,0 +1,172 @@
+"""The commands for whoever gives a course: ``grade``, ``release``, ``lint``, ``demo``. Trusted process.
+
+In: what typer has read from the command line. Out: text, files, and an exit code through ``typer.Exit``.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from grader.cli.app import CORES, MARKS, Number, Numbers, OnDevice, Workers, app, course_here, say
+from grader.errors import GraderError, UsageError
+
+if TYPE_CHECKING:
+    from grader.course import Course
+    from grader.records import Verdict
+
+
+@app.command()
+def grade(
+    assignment: Number,
+    submitted: Annotated[Path, typer.Option(help="Folder with <student>/NN/kernels.py.")] = Path("submitted"),
+    results: Annotated[Path, typer.Option(help="Where NN.json and NN.csv go.")] = Path("results"),
+    device: OnDevice = "auto",
+    workers: Workers = CORES,
+) -> None:
+    """Grade a class: all of submitted/*/NN. Prints a table, writes results/NN.json and results/NN.csv.
+
+    Exit code 1 if the grader failed to judge one; such a submission has no score, not zero. What a run that is
+    ended before has judged is in results/NN.partial.json and results/NN.partial.csv.
+    """
+    from grader.classroom import NOTHING_HANDED_IN, Task, by_student, not_judged, nothing_handed_in, submissions
+    from grader.classroom import grade as grade_class
+    from grader.gradebook import PartialResults, write_results
+    from grader.judging import judge_task, require_device_once
+    from grader.progress import progress_bar
+    from grader.reports.terminal import class_table
+    from grader.reports.text import clean
+
+    course = course_here()
+    policy = course.assignment(assignment)
+    checks = _solutions(course, policy.name)
+    if course.grading.sandbox == "strict":
+        raise UsageError(f"{course.file} demands the sandbox level 'strict'; this version reaches 'limits'")
+    if not submitted.is_dir():
+        raise UsageError(f"expected a folder {submitted} with <student>/{policy.name}, found none")
+    handed_in, absent = submissions(submitted, policy.name)
+    if not handed_in:
+        raise UsageError(f"expected submissions {submitted}/<student>/{policy.name}, found none")
+    require_device_once(device)
+    tasks = [Task(checks, folder, student, device) for student, folder in handed_in.items()]
+    without = [nothing_handed_in(student, policy) for student in absent]
+    waiting = [not_judged(task, policy, "the run was ended before this submission was judged") for task in tasks]
+    partial = PartialResults(results, policy.name, by_student(waiting, without))
+
+    try:
+        with partial, progress_bar(f"grading {policy.name}") as show:
+
+            def progress(done: int, of: int, verdict: Verdict) -> None:
+                partial.add(verdict)
+                show(done, of, verdict)
+
+            judged = grade_class(tasks, policy, judge_task, workers=min(workers, len(tasks)), progress=progress)
+            verdicts = by_student(judged, without)
+            files = write_results(results, policy.name, verdicts)
+    except KeyboardInterrupt:
+        kept = f"; {partial.judged} of {len(tasks)} verdicts are in {partial.json_file}" if partial.judged else ""
+        raise GraderError(f"interrupted{kept}") from None
+    partial.remove()
+    say(class_table, verdicts)
+    if absent:
+        typer.echo(clean(f"\n{NOTHING_HANDED_IN}: {len(absent)} of {len(absent) + len(handed_in)} in {submitted}"))
+    for file in files:
+        typer.echo(clean(f"wrote {file}"))
+    _exit_for_not_judged(verdicts)
+
+
+@app.command()
+def release(
+    assignments: Numbers = None,
+    bundle: Annotated[bool, typer.Option(help="Also write a zip for students, without solutions.")] = False,
+) -> None:
+    """Make assignments/NN from solutions/NN. Refuses if anything hidden would be shown."""
+    from grader import release as releasing
+
+    course = course_here()
+    for name in assignments or course.assignments:
+        done = releasing.release(course, name)
+        what = ", ".join(done.changed) or "nothing changed"
+        typer.echo(f"{done.folder}: {what}")
+        if done.kernels == "kept":
+            typer.echo(f"{done.folder}: kept kernels.py, which has been edited; remove it to get the new stub")
+    if bundle:
+        typer.echo(f"wrote {releasing.bundle(course)}")
+
+
+@app.command()
+def lint(assignments: Numbers = None, workers: Workers = CORES, device: OnDevice = "simulated") -> None:
+    """Is an assignment what it promises? Judges reference, stub, mutants; looks at the release."""
+    from grader.authoring import lint as lint_assignment
+    from grader.judging import judge_task, require_device_once
+    from grader.progress import progress_bar
+    from grader.reports.terminal import plain_table
+
+    course = course_here()
+    require_device_once(device)
+    problems = 0
+    for name in assignments or course.assignments:
+        title = course.assignment(name).name
+        _solutions(course, title)
+        with progress_bar(f"lint {title}") as progress:
+            rows = lint_assignment(course, name, judge_task, workers=workers, device=device, progress=progress)
+        typer.echo(f"{title} {course.assignment(name).title}")
+        say(plain_table, [(MARKS[row.ok], row.what, row.note) for row in rows])
+        typer.echo("")
+        problems += sum(row.ok is False for row in rows)
+    if problems:
+        typer.echo(f"{problems} problem{'s' if problems != 1 else ''}")
+        raise typer.Exit(1)
+
+
+@app.command()
+def demo(
+    assignments: Annotated[list[str] | None, typer.Option("--assignment", help="Only this one; may repeat.")] = None,
+    workers: Workers = CORES,
+    device: OnDevice = "auto",
+    keep: Annotated[Path | None, typer.Option(help="Put the sample class here and keep it.")] = None,
+) -> None:
+    """Make a sample class with everything that goes wrong, grade it and print the table."""
+    from grader.demo import grade_samples, make_samples
+    from grader.judging import judge_task, require_device_once
+    from grader.progress import progress_bar
+    from grader.reports.terminal import class_table
+
+    course = course_here()
+    names = [course.assignment(name).name for name in assignments or course.assignments]
+    require_device_once(device)
+    everyone: list[Verdict] = []
+    with tempfile.TemporaryDirectory(prefix="warpgrade-demo-") as temporary:
+        if keep is not None and keep.exists():
+            raise UsageError(f"{keep} exists; give a new folder")
+        samples = make_samples(course, keep or Path(temporary) / "course")
+        for name in names:
+            with progress_bar(f"grading {name}") as progress:
+                verdicts = grade_samples(samples, name, judge_task, workers=workers, device=device, progress=progress)
+            typer.echo(f"{name} {course.assignment(name).title}: {len(verdicts)} submissions")
+            say(class_table, verdicts)
+            typer.echo("")
+            everyone += verdicts
+    _exit_for_not_judged(everyone)
+
+
+def _exit_for_not_judged(verdicts: Sequence[Verdict]) -> None:
+    from grader.records import State
+
+    lost = [v for v in verdicts if v.handed_in and (not v.checks or any(c.state is State.NOT_JUDGED for c in v.checks))]
+    if lost:
+        typer.echo(f"{len(lost)} of {len(verdicts)} were not fully judged; the table says why", err=True)
+        raise typer.Exit(1)
+
+
+def _solutions(course: Course, name: str) -> Path:
+    from grader.release import SOLUTIONS
+
+    folder = course.file.parent / SOLUTIONS / name
+    if not folder.is_dir():
+        raise UsageError(f"expected a folder {folder}, found none; this command needs the course's solutions")
+    return folder
