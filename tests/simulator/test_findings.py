@@ -3,9 +3,15 @@
 # mypy: ignore-errors
 from __future__ import annotations
 
+import ast
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 from numba import cuda, float32, int32
+
+ROOT = Path(__file__).parents[2]
 
 
 def _kinds(launched, *severities):
@@ -355,3 +361,28 @@ def test_an_endless_loop_is_told_at_its_own_line_and_not_at_one_of_its_body(laun
         (endless,) = (f for f in found if f.kind == "endless-wait")
         assert endless.place.line == kernel.__code__.co_firstlineno + line, kernel.__name__
         assert endless.place.text.startswith("while")
+
+
+def test_the_guide_lists_every_kind_of_finding_by_its_severity():
+    calls = [
+        (path, node.args)
+        for path in (ROOT / "grader" / "simulator").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and len(node.args) > 1
+    ]
+    severities = {
+        (kind.value, severity.attr)
+        for _, (kind, severity, *_) in calls
+        if isinstance(kind, ast.Constant) and isinstance(severity, ast.Attribute)
+        if isinstance(severity.value, ast.Name) and severity.value.id == "Severity"
+    }
+    assert len(severities) > 20
+    told = (ROOT / "docs" / "simulator.md").read_text().partition("## What it finds")[2].partition("\n## ")[0]
+    errors, _, others = told.partition("**Warnings**")
+    warnings, _, advice = others.partition("**Advice**")
+    listed = {
+        "ERROR": set(re.findall(r"^\| ([a-z0-9-]+) \|", errors, re.MULTILINE)),
+        "WARNING": set(re.findall(r"`([a-z0-9-]+)`", warnings)),
+        "ADVICE": set(re.findall(r"`([a-z0-9-]+)`", advice)),
+    }
+    assert [(kind, severity) for kind, severity in sorted(severities) if kind not in listed[severity]] == []
