@@ -1,5 +1,7 @@
 """A function body being translated: registers, steps, places. Runs in the runner.
 
+In: a typed function. Out: steps in the basic blocks of a unit.
+
 ``translate`` walks Numba's statements over a ``Body``; ``expressions``, ``attributes``, ``calls`` and
 ``device_calls`` add the steps of what they know to it.
 """

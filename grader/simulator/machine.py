@@ -1,5 +1,7 @@
 """A launch's state as the steps of its program see it. Runs in the runner.
 
+In: a program, memory, a wave. Out: what steps ask for: values per lane, who is active.
+
 While a block runs, ``machine.lanes`` is None when every lane of the wave takes part, else the lanes that do; registers
 then hold values for just those. Which lanes run, and when, is the ``scheduler``'s.
 """

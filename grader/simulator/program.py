@@ -1,5 +1,7 @@
 """What the machine runs: basic blocks of small steps over numbered registers. Runs in the runner.
 
+In: blocks. Out: the same, ranked, with the registers that live in each.
+
 ``translate`` builds a ``Program``; nothing here knows Numba. Device functions are already inlined, those that call
 themselves apart, so a program is one graph, and a block ends at every branch, barrier and recursive call.
 """

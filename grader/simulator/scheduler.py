@@ -1,5 +1,7 @@
 """Runs groups of lanes over a program's blocks, a wave of thread blocks at a time. Runs in the runner.
 
+In: a program, a wave, arguments. Out: memory that has changed.
+
 All lanes (threads) of a wave advance together. Lanes that branch differently form groups; the group whose block
 comes first in the weak topological order runs next, so that lanes meet again at the post-dominator, and a group
 that has waited long goes first, so that a lane that spins yields to those it waits for. A barrier holds a block's

@@ -1,5 +1,7 @@
 """From Numba's typed IR to a ``Program``: statements. Runs in the runner.
 
+In: a typed function. Out: a program.
+
 One method per kind of statement; device functions are inlined where they are called (``inlining``). Values that
 only exist while compiling (modules, functions, dtypes, literals) are resolved here and leave no step behind.
 """

@@ -1,5 +1,7 @@
 """A wave: the thread blocks that run at the same time, and where each of their lanes is. Runs in the runner.
 
+In: a grid, a block, which blocks. Out: coordinates of lanes, and which of them have not returned.
+
 Coordinates of a lane, one int32/int64 per lane or one number where all lanes share it: ``tx ty tz`` (threadIdx),
 ``bx by bz`` (blockIdx), ``thread`` (linear index in its block), ``gthread`` (in the launch), ``slot`` (its block's
 index in the wave), ``warp`` (its warp's index in the wave), ``lane`` (0 to 31).
