@@ -13,17 +13,12 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from grader.plan_constants import (
-    ArrayConstant,
-    BoolConstant,
     Constant,
     EnumClassConstant,
     EnumMemberConstant,
-    FloatConstant,
     FunctionConstant,
-    IntConstant,
     NamedTupleClassConstant,
     NamedTupleConstant,
-    NoneConstant,
     TupleConstant,
 )
 from grader.plan_dtypes import RecordDType
@@ -44,6 +39,7 @@ from grader.plan_limits import (
     Part,
 )
 from grader.plan_memory import Argument, Buffer, DataArgument, TupleArgument, View
+from grader.plan_values import ArrayConstant, BoolConstant, FloatConstant, IntConstant, NoneConstant
 
 Extent = Annotated[int, Field(ge=0, le=MAX_GRID)]
 Stream = Annotated[int, Field(ge=0, le=MAX_STREAMS)]

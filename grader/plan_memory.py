@@ -9,15 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from grader.plan_constants import (
-    ArrayConstant,
-    BoolConstant,
-    EnumMemberConstant,
-    FloatConstant,
-    IntConstant,
-    NoneConstant,
-    TupleConstant,
-)
+from grader.plan_constants import EnumMemberConstant, TupleConstant
 from grader.plan_dtypes import DType, bytes_of_all, numpy_dtype
 from grader.plan_limits import (
     MAX_BUFFER_BYTES,
@@ -33,6 +25,7 @@ from grader.plan_limits import (
     Strides,
     decoded_bytes,
 )
+from grader.plan_values import ArrayConstant, BoolConstant, FloatConstant, IntConstant, NoneConstant
 
 
 class Buffer(Part):

@@ -8,10 +8,8 @@ can name it.
 
 from __future__ import annotations
 
-import dis
 import enum
-from collections.abc import Iterator
-from types import CodeType, FunctionType
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numba
@@ -21,12 +19,13 @@ from numba.core.errors import NumbaError
 from numba.np import numpy_support
 from pydantic import ValidationError
 
-from grader import plan_constants, plan_functions, plan_limits
+from grader import plan_constants, plan_functions, plan_limits, plan_values
 from grader.plan_dtypes import plan_dtype
 from grader.recorder.constants import array_constant, is_known, scalar_constant
 from grader.recorder.contentless import Contentless
 from grader.recorder.enums import is_int_enum, members_of, name_of, plain
 from grader.recorder.forgotten_calls import forgotten_call
+from grader.recorder.function_parts import cells_of, decoration, globals_of
 from grader.recorder.launches import Kernel
 from grader.recorder.mistakes import is_a, readable, type_name
 from grader.recorder.named_tuples import defaults_of, fields_of
@@ -62,7 +61,7 @@ class Capture:
             )
         self._kept.append(given)
         index[id(given)] = number = len(functions)
-        role, options, signatures = _decoration(given)
+        role, options, signatures = decoration(given)
         bare = plan_functions.Function(
             code=code,
             qualname=function.__code__.co_qualname,
@@ -75,8 +74,8 @@ class Capture:
         functions[number] = bare.model_copy(
             update={
                 "defaults": tuple(self.constant(v, "a default argument") for v in function.__defaults__ or ()),
-                "names": {name: self.constant(v, name) for name, v in _globals(function)},
-                "closure": {name: self.constant(v, name) for name, v in _cells(function)},
+                "names": {name: self.constant(v, name) for name, v in globals_of(function)},
+                "closure": {name: self.constant(v, name) for name, v in cells_of(function)},
             }
         )
         return number
@@ -98,9 +97,9 @@ class Capture:
                 advice=f"Make {name} a parameter of the kernel and pass it in the launch.",
             )
         if type(value) is str and len(value) <= 10_000 and readable(value) == value:
-            return plan_constants.StringConstant(value=value)
+            return plan_values.StringConstant(value=value)
         if isinstance(value, np.dtype) and is_known(value):
-            return plan_constants.DTypeConstant(dtype=plan_dtype(value))
+            return plan_values.DTypeConstant(dtype=plan_dtype(value))
         if is_a(value, numba.types.Record):
             return _record_type(value)
         if type(value) is np.ndarray and is_known(value.dtype) and value.ndim <= plan_limits.MAX_DIMENSIONS:
@@ -154,7 +153,6 @@ class Capture:
         """The constant for an enum or a member of one, as Numba types it; None for what a plan cannot hold."""
         kind = value if is_a(value, type) else type(value)
         members = members_of(kind)
-        member = None if kind is value else name_of(value)
         if members is None or depth >= plan_limits.MAX_NESTING:
             return None
         if kind is not value and plain(value) is not None:
@@ -170,6 +168,7 @@ class Capture:
             )
             if kind is value:
                 return made
+            member = name_of(value)
             return None if member is None else plan_constants.EnumMemberConstant(type=made, member=member)
         except ValidationError:  # a name, a value or a number of members that no plan has
             return None
@@ -213,49 +212,6 @@ def _record_type(record: Any) -> Any:
     """The constant for Numba's type of a record."""
     try:
         dtype: Any = plan_dtype(np.dtype(numpy_support.as_dtype(record)))
-        return plan_constants.RecordTypeConstant(dtype=dtype)
+        return plan_values.RecordTypeConstant(dtype=dtype)
     except (NumbaError, NotImplementedError, ValueError):
         return plan_constants.UnsupportedConstant(type_name=type_name(record, qualified=True), reason="record-type")
-
-
-def _decoration(given: Any) -> tuple[Any, plan_functions.JitOptions, tuple[tuple[plan_functions.TypeOf, ...], ...]]:
-    if isinstance(given, Kernel):
-        return ("device" if given.device else "kernel"), given.options, given.signatures
-    if isinstance(given, FunctionType):
-        return "plain", plan_functions.JitOptions(), ()
-    inline = given.targetoptions.get("inline")
-    fastmath = given.targetoptions.get("fastmath")
-    options = plan_functions.JitOptions(
-        inline=inline if inline in ("always", "never") else None,
-        fastmath=fastmath if isinstance(fastmath, bool) else None,
-    )
-    return "njit", options, ()
-
-
-def _globals(function: FunctionType) -> Iterator[tuple[str, Any]]:
-    """The global names that a function and the functions inside of it load, as far as kernels.py defines
-    them.
-    """
-    seen = set()
-    for code in _nested(function.__code__):
-        for instruction in dis.get_instructions(code):
-            name = instruction.argval
-            if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME") and name not in seen:
-                seen.add(name)
-                if name in function.__globals__:
-                    yield name, function.__globals__[name]
-
-
-def _nested(code: CodeType) -> Iterator[CodeType]:
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _nested(constant)
-
-
-def _cells(function: FunctionType) -> Iterator[tuple[str, Any]]:
-    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-        try:
-            yield name, cell.cell_contents
-        except ValueError:  # a cell that has not been filled yet
-            continue

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from grader import plan_constants
+from grader import plan_values
 from grader.plan_dtypes import plan_dtype
 
 
@@ -29,17 +29,17 @@ def scalar_constant(value: Any) -> Any | None:
         return array_constant(np.asarray(value), scalar=True) if is_known(value.dtype) else None
     kind = type(value)
     if kind is bool:
-        return plan_constants.BoolConstant(value=value)
+        return plan_values.BoolConstant(value=value)
     if kind is int and -(2**63) <= value < 2**64:
-        return plan_constants.IntConstant(value=value)
+        return plan_values.IntConstant(value=value)
     if kind is float:
-        return plan_constants.FloatConstant(value=value.hex())
+        return plan_values.FloatConstant(value=value.hex())
     if kind is complex:
         return array_constant(np.asarray(value), scalar=True)
-    return plan_constants.NoneConstant() if value is None else None
+    return plan_values.NoneConstant() if value is None else None
 
 
-def array_constant(array: np.ndarray[Any, Any], *, scalar: bool = False) -> plan_constants.ArrayConstant:
+def array_constant(array: np.ndarray[Any, Any], *, scalar: bool = False) -> plan_values.ArrayConstant:
     """The constant for a NumPy array or (``scalar``) a NumPy scalar."""
     data = base64.b64encode(np.ascontiguousarray(array).tobytes()).decode("ascii")
-    return plan_constants.ArrayConstant(dtype=plan_dtype(array.dtype), shape=array.shape, scalar=scalar, data=data)
+    return plan_values.ArrayConstant(dtype=plan_dtype(array.dtype), shape=array.shape, scalar=scalar, data=data)

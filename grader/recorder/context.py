@@ -10,11 +10,9 @@ import operator
 import re
 from typing import Any, NoReturn
 
-import numba
 import numpy as np
-from numba.np import numpy_support
 
-from grader import plan, plan_constants, plan_limits, plan_memory
+from grader import plan, plan_limits, plan_memory, plan_values
 from grader.gpu_models import GpuModel
 from grader.kernels_text import KernelsText
 from grader.plan_dtypes import plan_dtype
@@ -24,6 +22,7 @@ from grader.recorder.capture import Capture
 from grader.recorder.constants import scalar_constant
 from grader.recorder.contentless import Contentless, DataScalar
 from grader.recorder.host import Stream
+from grader.recorder.host_values import as_records, dtype_of, repeats
 from grader.recorder.mistakes import Mistakes
 from grader.recorder.recording import Memory, Recording
 
@@ -74,11 +73,7 @@ class Context:
 
     def checked_dtype(self, dtype: Any) -> np.dtype[Any]:
         """A dtype that kernels can work on: numbers and bools of the machine's byte order."""
-        try:
-            found: np.dtype[Any] = np.dtype(dtype)
-        except TypeError:
-            record = isinstance(dtype, numba.types.Record)
-            found = np.dtype(numpy_support.as_dtype(dtype) if record else getattr(dtype, "name", dtype))  # a Numba type
+        found = dtype_of(dtype)
         try:
             plan_dtype(found)
         except ValueError as error:
@@ -127,7 +122,7 @@ class Context:
             raise ValueError(
                 "Array contains non-contiguous buffer and cannot be transferred as a single memory region."
             )
-        if copy and array.nbytes > plan_limits.MAX_CONSTANT_BYTES and _repeats(array):
+        if copy and array.nbytes > plan_limits.MAX_CONSTANT_BYTES and repeats(array):
             first = array.reshape(-1, order="A")[0]
             result = self.allocate(array.shape, array.dtype, order, None, stream)  # say, zeros: no need to travel
             self.assign(result, first, stream)
@@ -152,7 +147,7 @@ class Context:
     def assign(self, target: DeviceArray, value: Any, stream: Any = 0) -> None:
         """``target[...] = value``."""
         if target.dtype.names is not None and not isinstance(value, Contentless):
-            value = _as_records(value, target.dtype)
+            value = as_records(value, target.dtype)
         elif isinstance(value, DataScalar) and value.dtype.names is not None and value.dtype != target.dtype:
             self._refuse_other_dtype(value.dtype, target.dtype)
         view = self.recording.view(target._memory, target._geometry, target.dtype)
@@ -160,7 +155,7 @@ class Context:
         fill = (
             plan_memory.DataArgument(name=value.name) if isinstance(value, DataScalar) else self.scalar_constant(value)
         )
-        if fill is not None and not isinstance(fill, plan_constants.NoneConstant):
+        if fill is not None and not isinstance(fill, plan_values.NoneConstant):
             self.recording.add(plan.Fill(target=view, value=fill, stream=number, line=line))
             return
         if not isinstance(value, DeviceArray):
@@ -236,24 +231,6 @@ class Context:
     def synchronize(self, stream: int | None) -> None:
         """Wait for one stream (its number), or for all."""
         self.recording.add(plan.Synchronize(stream=stream, line=self.mistakes.line()))
-
-
-def _as_records(value: Any, dtype: np.dtype[Any]) -> Any:
-    """What an assignment to an array of records puts there, as NumPy has it: a tuple is a record, a number all fields.
-
-    Raises ValueError or TypeError, as NumPy does, where it does not fit.
-    """
-    if isinstance(value, np.ndarray | np.void):
-        return (np.asarray(value).astype(dtype) if value.dtype.names is None else np.asarray(value))[()]
-    return np.array(value, dtype)[()]
-
-
-def _repeats(array: np.ndarray[Any, Any]) -> bool:
-    """Whether all elements of a contiguous array have the same bytes; looked at in pieces, to spare memory."""
-    flat = array.reshape(-1, order="A")
-    rows = flat.view(np.uint8).reshape(-1, array.itemsize)
-    step = 1 << 20
-    return all(bool((rows[i : i + step] == rows[0]).all()) for i in range(0, len(rows), step))
 
 
 def _squeezed(shape: tuple[int, ...]) -> tuple[int, ...]:

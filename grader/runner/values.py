@@ -16,22 +16,24 @@ import numpy as np
 
 from grader.devices.base import Refused
 from grader.plan_constants import (
-    ArrayConstant,
-    BoolConstant,
     Constant,
-    DTypeConstant,
     EnumClassConstant,
     EnumMemberConstant,
-    FloatConstant,
-    IntConstant,
     NamedTupleClassConstant,
     NamedTupleConstant,
-    NoneConstant,
-    RecordTypeConstant,
-    StringConstant,
     TupleConstant,
 )
 from grader.plan_dtypes import numpy_dtype
+from grader.plan_values import (
+    ArrayConstant,
+    BoolConstant,
+    DTypeConstant,
+    FloatConstant,
+    IntConstant,
+    NoneConstant,
+    RecordTypeConstant,
+    StringConstant,
+)
 from grader.records import Failure
 from grader.simulator.numba_types import from_dtype
 

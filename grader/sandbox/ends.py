@@ -1,4 +1,4 @@
-"""How a job may end, as the trusted process sees it: exit codes in, frozen records out. Nothing here acts."""
+"""How a job may end, as the trusted process sees it: what was observed in, frozen records out. Nothing here acts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from grader.sandbox.frames import Message
+from grader.sandbox.limits import Limits
+from grader.sandbox.protocol import MEMORY_EXIT
 
+# A job whose time ran out had "used most of" its CPU time from this share on; below it, it waited or slept.
+BUSY_SHARE = 0.5
+# A job whose time ran out and that other work kept from running for this share of it ran out through the machine.
+STARVED_SHARE = 0.25
 # Of the last line that a job printed: enough for an exception and its message.
 MAX_LAST_WORDS = 300
 DeathKind = Literal["time-out", "stalled", "starved", "signal", "exit", "memory", "protocol"]
@@ -47,6 +53,49 @@ class Death:
 
     def __str__(self) -> str:
         return f"{self.kind}: {self.detail}" + (f"; it had printed: {self.last_words}" if self.last_words else "")
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What was seen of a job that had taken its request, once it has ended.
+
+    ``code`` is its exit code as ``os.waitstatus_to_exitcode`` has it; ``broken`` says what was wrong with what it sent,
+    else ""; ``over_time`` is whether it was ended because its wall time had passed.
+    """
+
+    code: int
+    cpu_seconds: float
+    wall_seconds: float
+    starved_seconds: float
+    printed: str
+    message: Message | None
+    broken: str
+    over_time: bool
+
+    def death(self, kind: DeathKind, detail: str) -> Death:
+        """The death of this job."""
+        return Death(kind, detail, self.printed, self.cpu_seconds, self.wall_seconds, self.starved_seconds)
+
+
+def end_of(job: Observed, limits: Limits) -> Reply | Death:
+    """What became of a job: an answer, or the kind of its death."""
+    if job.message is not None:
+        return Reply(job.message, job.printed, job.cpu_seconds, job.wall_seconds)
+    if job.over_time:
+        detail = f"{limits.wall_seconds:.3g} s had passed, {job.cpu_seconds:.2g} s of them computing"
+        if job.starved_seconds > STARVED_SHARE * job.wall_seconds:
+            return job.death("starved", detail)
+        busy = job.cpu_seconds >= BUSY_SHARE * limits.cpu_seconds
+        return job.death("time-out" if busy else "stalled", detail)
+    if job.broken:
+        return job.death("protocol", job.broken)
+    if job.code == -signal.SIGXCPU or (job.code == -signal.SIGKILL and job.cpu_seconds >= limits.cpu_seconds):
+        return job.death("time-out", f"{limits.cpu_seconds:.3g} s of computing were allowed")
+    if job.code < 0:
+        return job.death("signal", describe(job.code))
+    if job.code == MEMORY_EXIT:
+        return job.death("memory", "an allocation failed")
+    return job.death("exit", describe(job.code))
 
 
 def describe(code: int) -> str:

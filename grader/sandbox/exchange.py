@@ -11,7 +11,6 @@ import contextlib
 import json
 import os
 import selectors
-import signal
 import socket
 import time
 from collections.abc import Callable
@@ -19,10 +18,10 @@ from enum import Enum
 from typing import Any
 
 from grader.errors import ChildFault
-from grader.sandbox.ends import Death, DeathKind, Reply, describe
+from grader.sandbox.ends import Death, Observed, Reply, describe, end_of
 from grader.sandbox.frames import CHUNK_BYTES, FrameError, FrameReader, Message, encode
 from grader.sandbox.limits import Limits
-from grader.sandbox.protocol import MEMORY_EXIT, VERSION
+from grader.sandbox.protocol import VERSION
 
 # A fork and a few system calls; a minute is for a machine that swaps.
 READY_SECONDS = 60.0
@@ -31,10 +30,6 @@ SEND_SECONDS = 60.0
 # From a SIGKILL to the zygote's report.
 END_SECONDS = 20.0
 READY_BYTES = 4096
-# A job whose time ran out had "used most of" its CPU time from this share on; below it, it waited or slept.
-BUSY_SHARE = 0.5
-# A job whose time ran out and that other work kept from running for this share of it ran out through the machine.
-STARVED_SHARE = 0.25
 # What may still be in the pipes once the job's group is dead; a descendant that left the group cannot make
 # it more.
 DRAIN_BYTES = 4 << 20
@@ -232,7 +227,7 @@ class Exchange:
 
     def _lost(self, detail: str) -> None:
         self._mark_end()
-        raise ZygoteLost(self._pid, self._death("protocol", detail, 0.0) if self._has_work else None)
+        raise ZygoteLost(self._pid, self._observed(0).death("protocol", detail) if self._has_work else None)
 
     def _mark_end(self) -> None:
         if self._finished <= self._began:
@@ -253,34 +248,22 @@ class Exchange:
 
     def _verdict(self) -> Reply | Death:
         assert self._ended is not None
-        cpu = float(self._ended["cpu_seconds"])
-        code = os.waitstatus_to_exitcode(int(self._ended["status"]))
+        job = self._observed(os.waitstatus_to_exitcode(int(self._ended["status"])))
         if not self._has_work:
             raise ChildFault(
-                f"a job broke before it had its work ({self._broken or describe(code)}): {self._text()[-2000:]}"
+                f"a job broke before it had its work ({self._broken or describe(job.code)}): {job.printed[-2000:]}"
             )
-        if self._message is not None:
-            return Reply(self._message, self._text(), cpu, self._finished - self._began)
-        if self._over_time:
-            detail = f"{self._limits.wall_seconds:.3g} s had passed, {cpu:.2g} s of them computing"
-            starved = self._death("starved", detail, cpu)
-            if starved.starved_seconds > STARVED_SHARE * starved.wall_seconds:
-                return starved
-            busy = cpu >= BUSY_SHARE * self._limits.cpu_seconds
-            return self._death("time-out" if busy else "stalled", detail, cpu)
-        if self._broken:
-            return self._death("protocol", self._broken, cpu)
-        if code == -signal.SIGXCPU or (code == -signal.SIGKILL and cpu >= self._limits.cpu_seconds):
-            return self._death("time-out", f"{self._limits.cpu_seconds:.3g} s of computing were allowed", cpu)
-        if code < 0:
-            return self._death("signal", describe(code), cpu)
-        if code == MEMORY_EXIT:
-            return self._death("memory", "an allocation failed", cpu)
-        return self._death("exit", describe(code), cpu)
+        return end_of(job, self._limits)
 
-    def _death(self, kind: DeathKind, detail: str, cpu: float) -> Death:
-        starved = float(self._ended["starved_seconds"]) if self._ended else 0.0
-        return Death(kind, detail, self._text(), cpu, self._finished - self._began, starved)
-
-    def _text(self) -> str:
-        return self._printed.decode(errors="replace")
+    def _observed(self, code: int) -> Observed:
+        ended = self._ended or {"cpu_seconds": 0.0, "starved_seconds": 0.0}
+        return Observed(
+            code,
+            float(ended["cpu_seconds"]),
+            self._finished - self._began,
+            float(ended["starved_seconds"]),
+            self._printed.decode(errors="replace"),
+            self._message,
+            self._broken,
+            self._over_time,
+        )

@@ -12,13 +12,12 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, fields
-from typing import Annotated, Any
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from grader.errors import AuthoringError, ChildFault
 from grader.gpu_models import GpuModel
@@ -26,16 +25,12 @@ from grader.plan import Fill, Launch, LaunchPlan
 from grader.plan_dtypes import RecordDType, plan_dtype
 from grader.plan_memory import Argument, DataArgument, TupleArgument
 from grader.problem import Inputs, Output
-from grader.records import MAX_FIELD, Failure
-from grader.sandbox.ends import Death, describe
+from grader.records import Failure
+from grader.sandbox.ends import Death
 from grader.sandbox.launch import WarmChild
 from grader.sandbox.limits import Limits
-from grader.sandbox.protocol import BROKEN_EXIT, Message
-
-_FIELD = Annotated[str, Field(max_length=MAX_FIELD)]
-# A line of a Python traceback that leads through this package.
-_OUR_TRACEBACK = re.compile(r'^\s*File ".*[/\\]grader[/\\].*", line \d+', re.MULTILINE)
-_PROBLEM = TypeAdapter(dict[Annotated[str, Field(max_length=20)], _FIELD])
+from grader.sandbox.no_plan import changed_python, failure_of, first_error, malformed, no_launch, problem
+from grader.sandbox.protocol import Message
 
 
 @dataclass(frozen=True)
@@ -69,23 +64,23 @@ def record(
     hear(answer.printed)
     header = answer.message.header
     if set(header) == {"problem"}:
-        return _problem(header["problem"])
+        return problem(header["problem"])
     if set(header) == {"broken"} and isinstance(header["broken"], str):
-        return _changed_python(header["broken"])
+        return changed_python(header["broken"])
     plans = header.get("plans")
     if set(header) != {"plans"} or not isinstance(plans, list) or len(plans) != len(calls):
-        return _malformed("the answer is no list with one plan per call")
+        return malformed("the answer is no list with one plan per call")
     checked = []
     for data, call in zip(plans, calls, strict=True):
         try:
             plan = LaunchPlan.model_validate_json(json.dumps(data))
         except (ValidationError, ValueError, RecursionError) as error:
-            return _malformed(_first_error(error))
+            return malformed(first_error(error))
         wrong = _disagreement(plan, call)
         if wrong:
-            return _malformed(wrong)
+            return malformed(wrong)
         if _writes_something(call) and not any(isinstance(operation, Launch) for operation in plan.operations):
-            return _no_launch(plan.entry)
+            return no_launch(plan.entry)
         checked.append(plan)
     return tuple(checked)
 
@@ -126,107 +121,8 @@ def _dtype(name: str, dtype: np.dtype[Any]) -> Any:
     return found if isinstance(found, str) else found.model_dump(mode="json")
 
 
-def failure_of(death: Death, limits: Limits) -> Failure:
-    """What to tell a student whose host code ended its process. The fault is the student's: the child was
-    READY.
-    """
-    ours = _OUR_TRACEBACK.search(death.printed) is not None
-    said = f"; it had printed: {death.printed[-300:]}" if death.printed.strip() and not ours else ""
-    found = f"{death.detail}{said}"
-    if death.kind == "time-out":
-        return Failure(
-            "time-out",
-            "The host code of kernels.py computed for too long.",
-            f"at most {limits.cpu_seconds:g} s, to import it and to call its entry points",
-            found,
-            advice="Look for a loop that does not end, or work that belongs into a kernel.",
-        )
-    if death.kind == "stalled":
-        return Failure(
-            "stalled",
-            "The host code of kernels.py did not finish, and was not computing either.",
-            f"an end after at most {limits.wall_seconds:g} s",
-            found,
-            advice="Look for something that waits: input(), sleep(), a lock, a process, the network.",
-        )
-    if death.kind == "memory":
-        return Failure(
-            "memory",
-            "The host code of kernels.py needs too much memory.",
-            f"at most {limits.memory_bytes:,} bytes of host memory" if limits.memory_bytes else "",
-            found,
-            advice="Arrays of the problem's size belong into device memory: cuda.device_array.",
-        )
-    if death.kind == "signal":
-        advice = "Python crashes like this in calls of C code (ctypes) or without memory."
-        return Failure("crash", "The host code of kernels.py crashed its process.", found=found, advice=advice)
-    if death.kind == "exit" and (ours or death.detail == describe(BROKEN_EXIT)):
-        return _changed_python("")
-    if death.kind == "exit":
-        advice = "Remove os._exit and whatever else ends the process."
-        return Failure("exit", "The host code of kernels.py ended its process.", found=found, advice=advice)
-    return _malformed(found)
-
-
-def _changed_python(error: str) -> Failure:
-    """The failure for an exception in the recorder itself, once student code had run in it."""
-    if "/" in error or "\\" in error:
-        error = error.partition(":")[0]  # a path of the grader or of Python: no student's business
-    return Failure(
-        "changed-python",
-        "kernels.py changed the Python that it runs in, so that the launches could not be written down.",
-        "host code that leaves Python, NumPy, Numba and the grader as they are",
-        _printable(error.rstrip(": "))[:MAX_FIELD],
-        advice="Remove what replaces, clears or deletes things that kernels.py has not defined itself. "
-        "If there is nothing of that kind, show your kernels.py to your instructor.",
-    )
-
-
 def _writes_something(call: Call) -> bool:
     return any(isinstance(value, Output) and math.prod(value.shape) > 0 for value in call.inputs.values())
-
-
-def _no_launch(entry: str) -> Failure:
-    """The recorder says so itself, and better; this is for an answer that somebody else has written."""
-    return Failure(
-        "no-launch",
-        f"{entry} launched no kernel.",
-        "at least one kernel that writes the output",
-        advice="Call a kernel with its grid and block, as in kernel[blocks, threads](…).",
-    )
-
-
-def _malformed(found: str) -> Failure:
-    return Failure(
-        "malformed-plan",
-        "The process that ran kernels.py answered with something that is no launch plan.",
-        "host code that launches kernels, and leaves the grader's own process alone",
-        found[:MAX_FIELD],
-        advice="Remove what reaches into the grader, such as changes to its modules, pipes or files.",
-    )
-
-
-def _problem(data: Any) -> Failure:
-    """A failure that the recorder reports: text for a student, from a stranger's process."""
-    try:
-        texts = _PROBLEM.validate_python(data, strict=True)
-    except ValidationError as error:
-        return _malformed(_first_error(error))
-    if set(texts) != {field.name for field in fields(Failure)} or not texts["kind"] or not texts["what"]:
-        return _malformed("a failure has other fields than expected")
-    return Failure(**{name: _printable(text) for name, text in texts.items()})
-
-
-def _printable(text: str) -> str:
-    """Without what could steer a terminal."""
-    return "".join(c if c == "\n" or c.isprintable() else "?" for c in text)
-
-
-def _first_error(error: Exception) -> str:
-    if isinstance(error, ValidationError):
-        first = error.errors(include_input=False, include_url=False)[0]
-        return f"{'.'.join(str(part) for part in first['loc'])[:200]}: {first['msg']}"
-    return f"{type(error).__name__}: {str(error)[:200]}"
 
 
 def _disagreement(plan: LaunchPlan, call: Call) -> str:

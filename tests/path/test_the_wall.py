@@ -15,23 +15,19 @@ from grader.devices.base import Refused
 from grader.kernels_text import KernelsText
 from grader.plan import Launch, LaunchPlan
 from grader.plan_constants import (
-    DTypeConstant,
     EnumClassConstant,
     EnumMember,
     EnumMemberConstant,
-    FloatConstant,
     FunctionConstant,
-    IntConstant,
     NameConstant,
     NamedTupleClassConstant,
     NamedTupleConstant,
-    NoneConstant,
-    RecordTypeConstant,
     TupleConstant,
     UnsupportedConstant,
 )
 from grader.plan_dtypes import plan_dtype
 from grader.plan_functions import Function
+from grader.plan_values import DTypeConstant, FloatConstant, IntConstant, NoneConstant, RecordTypeConstant
 from grader.runner.binding import Binder, resolve_name
 from grader.sandbox.frames import encode
 

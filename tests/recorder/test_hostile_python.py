@@ -13,7 +13,8 @@ from grader.records import Failure
 from grader.sandbox.ends import Death
 from grader.sandbox.launch import WarmChild
 from grader.sandbox.limits import Limits
-from grader.sandbox.record import Call, failure_of, record
+from grader.sandbox.no_plan import failure_of
+from grader.sandbox.record import Call, record
 
 LIMITS = Limits(cpu_seconds=10, wall_seconds=20, memory_bytes=2 << 30)
 PRELUDE = """\

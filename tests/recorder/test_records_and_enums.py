@@ -10,19 +10,17 @@ import pytest
 
 from grader.gpu_models import DEFAULT
 from grader.plan import Copy, Fill, Launch, LaunchPlan
-from grader.plan_constants import (
+from grader.plan_constants import EnumClassConstant, EnumMemberConstant, UnsupportedConstant
+from grader.plan_dtypes import RecordDType, numpy_dtype, plan_dtype
+from grader.plan_memory import DataArgument, View
+from grader.plan_values import (
     ArrayConstant,
     DTypeConstant,
-    EnumClassConstant,
-    EnumMemberConstant,
     FloatConstant,
     IntConstant,
     RecordTypeConstant,
     StringConstant,
-    UnsupportedConstant,
 )
-from grader.plan_dtypes import RecordDType, numpy_dtype, plan_dtype
-from grader.plan_memory import DataArgument, View
 from grader.problem import Output
 from grader.records import Failure
 from grader.sandbox.launch import WarmChild

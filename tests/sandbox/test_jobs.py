@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from grader.errors import ChildFault
-from grader.sandbox import exchange, job_processes
+from grader.sandbox import ends, exchange, job_processes
 from grader.sandbox.launch import Death, Reply, WarmChild
 from grader.sandbox.limits import Limits
 from grader.sandbox.protocol import Message
@@ -129,7 +129,7 @@ def test_a_loop_that_ignores_the_cpu_signal_is_a_time_out_all_the_same(run: Run)
 def test_a_busy_job_over_its_wall_time_is_a_time_out_and_an_idle_one_is_stalled(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(exchange, "STARVED_SHARE", 1.0)  # the machine may be busy with more than this
+    monkeypatch.setattr(ends, "STARVED_SHARE", 1.0)  # the machine may be busy with more than this
     limits = Limits(cpu_seconds=0.8, wall_seconds=0.9)
     idle = death(run("import time; time.sleep(60)", limits))
     assert idle.kind == "stalled"
@@ -142,7 +142,7 @@ def test_a_busy_job_over_its_wall_time_is_a_time_out_and_an_idle_one_is_stalled(
 def test_over_its_wall_time_a_job_is_first_asked_whether_it_was_starved(
     run: Run, monkeypatch: pytest.MonkeyPatch, work: str
 ) -> None:
-    monkeypatch.setattr(exchange, "STARVED_SHARE", -1.0)
+    monkeypatch.setattr(ends, "STARVED_SHARE", -1.0)
     text = f"import time\nwhile True: {work}"
     assert death(run(text, Limits(cpu_seconds=0.2, wall_seconds=0.9))).kind == "starved"
 
@@ -171,7 +171,7 @@ def test_the_work_of_others_starves_a_job() -> None:
     jobs = [computing(60) for _ in range(4)]
     try:
         time.sleep(2)
-        assert job_processes.starved_seconds(jobs[0].pid) > exchange.STARVED_SHARE * 2
+        assert job_processes.starved_seconds(jobs[0].pid) > ends.STARVED_SHARE * 2
     finally:
         for job in jobs:
             job.kill()
