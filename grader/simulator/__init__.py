@@ -5,10 +5,11 @@ findings and counters. No GPU, driver or CUDA toolkit takes part. In the order i
 
 - ``launch`` ties the rest together: ``configuration`` checks it as a GPU would, ``signatures`` finds the Numba types
   of its ``arguments``;
-- ``frontend`` types the kernel with Numba's own pipeline; ``numba_types`` turns its types into dtypes and casts;
+- ``frontend`` types the kernel with Numba's own pipeline (``typed_only`` is what Numba keeps of it); ``numba_types``
+  turns its types into dtypes and casts;
 - ``translate`` (statements), ``inlining``, ``stores``, ``structs``, ``expressions``, ``operators``, ``loops``,
   ``index_loops``, ``attributes``, ``array_methods``, ``calls`` (``callees``), ``device_calls``, ``atomic_calls`` and
-  ``collective_calls`` (``registry``) turn typed IR into steps of a ``body`` of a ``unit``;
+  ``collective_calls`` (``registry``) turn typed IR into steps of a ``body`` (with ``constants``) of a ``unit``;
 - ``program`` is what comes of it: basic blocks of steps, ranked by ``order``;
 - ``scheduler`` runs groups of lanes of a ``wave`` of blocks over it, and a step sees a ``machine``; ``barriers`` is
   where lanes wait (``absent``, ``skipped``: who is missing there), ``frames`` what recursive calls go back to;

@@ -103,7 +103,8 @@ def translate_attribute(body: Body, target: Any, expr: Any) -> None:
         part = np.real if expr.attr == "real" else np.imag
         body.compute(register, lambda value: convert(part(value), dtype), (source,))
         return
-    raise body.unknown(f"the attribute {expr.attr} of {value_type}")
+    if not body.overloaded_attribute(target, expr):
+        raise body.unknown(f"the attribute {expr.attr} of {value_type}")
 
 
 def _address(m: Machine, array: ArrayRef) -> Any:

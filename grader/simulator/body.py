@@ -18,6 +18,7 @@ import numpy as np
 from grader.errors import NotSimulated
 from grader.kernels_text import Position
 from grader.records import Place, Severity
+from grader.simulator.constants import ConstantArray, has_array, with_arrays
 from grader.simulator.frontend import KernelError, TypedFunction, has_run_time, types
 from grader.simulator.machine import Machine
 from grader.simulator.numba_types import caster, convert, dtype_of, is_scalar, is_text, plain
@@ -25,13 +26,6 @@ from grader.simulator.positions import position_of
 from grader.simulator.program import Block, Registers
 from grader.simulator.rejections import is_numbas
 from grader.simulator.unit import Routine, Unit
-
-
-class ConstantArray:
-    """A captured array, by its number in ``Program.constants``; the launch puts it into global memory."""
-
-    def __init__(self, number: int) -> None:
-        self.number = number
 
 
 class Body:
@@ -123,10 +117,10 @@ class Body:
     def hold(self, target: int, value: Any) -> None:
         """A step ``target = value`` for a value that is known now."""
         step: Callable[[Machine, Registers], None]
-        if _has_array(value):
+        if has_array(value):
 
             def step(m: Machine, r: Registers) -> None:
-                r[target] = _with_arrays(m, value)
+                r[target] = with_arrays(m, value)
         else:
 
             def step(m: Machine, r: Registers) -> None:
@@ -226,6 +220,10 @@ class Body:
             return value
         raise self.unknown(f"a captured value of type {numba_type}")
 
+    def overloaded_attribute(self, target: Any, expr: Any) -> bool:
+        """Translate an attribute that a script implements (``inlining``); False where it is none."""
+        return False
+
     def index_registers(self, index: Any) -> list[tuple[int, Any]]:
         """Registers and types of an index's items; a tuple that was just built gives its items directly."""
         index_type = plain(self.type_of(index))
@@ -251,17 +249,6 @@ class Body:
         target = self.unit.new_register()
         self.hold(target, written)
         return target
-
-
-def _has_array(value: Any) -> bool:
-    return isinstance(value, ConstantArray) or (isinstance(value, tuple) and any(map(_has_array, value)))
-
-
-def _with_arrays(m: Machine, value: Any) -> Any:
-    """A constant, with its captured arrays where the launch has put them."""
-    if isinstance(value, tuple):
-        return tuple(_with_arrays(m, item) for item in value)
-    return m.constants[value.number] if isinstance(value, ConstantArray) else value
 
 
 def _note_missing(m: Machine, there: Any, place: Place) -> None:

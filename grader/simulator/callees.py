@@ -13,6 +13,7 @@ import numpy as np
 from numba.cuda.descriptor import cuda_target
 
 from grader.simulator.frontend import numba_errors
+from grader.simulator.typed_only import Implementation
 
 
 def python_function(callee: Any) -> Callable[..., Any] | None:
@@ -23,6 +24,9 @@ def python_function(callee: Any) -> Callable[..., Any] | None:
 
 def overload_function(callee: Any, signature: Any) -> Callable[..., Any] | None:
     """The Python body of an ``@overload`` of Numba's that a call resolves to; None where there is none."""
+    chosen = _chosen(callee, signature)
+    if chosen is not None:
+        return chosen
     wanted = tuple(signature.args) if signature.recvr is None else (signature.recvr, *signature.args)
     for template in getattr(callee, "templates", None) or [getattr(callee, "template", None)]:
         for dispatcher, args in getattr(template, "_impl_cache", {}).values() if _is_overload(template) else ():
@@ -35,6 +39,28 @@ def overload_function(callee: Any, signature: Any) -> Callable[..., Any] | None:
                 if made is not None:
                     body = made[1] if isinstance(made, tuple) else made
                     return body
+    return None
+
+
+def attribute_function(value_type: Any, name: str) -> Callable[..., Any] | None:
+    """The Python body of an ``@overload_attribute`` for a type's attribute; None where there is none."""
+    for template in cuda_target.typing_context._get_attribute_templates(value_type):
+        named = type(template)
+        if not _is_overload(named) or named._attr != name or named.is_method:
+            continue
+        made = named._overload_func(value_type)
+        if made is not None:
+            body: Callable[..., Any] = made[1] if isinstance(made, tuple) else made
+            return body
+    return None
+
+
+def _chosen(callee: Any, signature: Any) -> Callable[..., Any] | None:
+    """The implementation that Numba came to when it typed a call: of several, one for the target goes first."""
+    with contextlib.suppress(KeyError, AttributeError, TypeError):
+        implementation = callee.get_impl_key(signature)
+        if isinstance(implementation, Implementation):
+            return implementation.function
     return None
 
 

@@ -143,6 +143,12 @@ def _length(body: Body, target: Any, expr: Any, signature: Any) -> None:
         )
     elif isinstance(arg_type, types.BaseTuple):
         body.constant(target.name, np.int64(len(arg_type)))
+    elif isinstance(arg_type, types.UnicodeType | types.Bytes):
+        body.compute(
+            body.register(target.name),
+            lambda text: np.asarray(np.strings.str_len(text), np.int64)[()],
+            (body.register(arg.name),),
+        )
     elif isinstance(arg_type, types.RangeType):
         body.compute(body.register(target.name), _range_length, (body.register(arg.name),))
     elif isinstance(arg_type, types.NumpyFlatType):

@@ -25,8 +25,10 @@ from grader.errors import NotSimulated
 from grader.gpu_models import GpuModel
 from grader.simulator import positions
 from grader.simulator.rejections import explain, is_numbas
+from grader.simulator.typed_only import TypedOnly
 
 types: Any = numba_compiler.types
+signature_of: Any = numba_compiler.typing.signature
 config: Any = numba_dispatcher.config
 _compile_extra: Any = getattr(numba_compiler, "compile_extra", None) or numba_compiler.compiler.compile_extra
 _ERRORS: tuple[type[BaseException], ...] = (core_errors.NumbaError,)
@@ -34,6 +36,9 @@ with contextlib.suppress(ImportError):
     from numba.cuda.core import errors as cuda_errors
 
     _ERRORS = (core_errors.NumbaError, cuda_errors.NumbaError)
+
+
+NumbaWarning: type[Warning] = (cuda_errors if "numba_cuda" in (cuda.__file__ or "") else core_errors).NumbaWarning
 
 
 def lowering_error(message: str) -> BaseException:
@@ -112,27 +117,6 @@ def _pipeline() -> type:
             return manager
 
     return TypingCompiler
-
-
-class TypedOnly:
-    """What a dispatcher keeps for a device function that was typed and not lowered."""
-
-    objectmode = False
-    entry_point = None
-    library = None
-
-    def __init__(self, signature: Any, function: Callable[..., Any]) -> None:
-        self.signature = signature
-        self.fndesc = _Named(function.__module__, function.__qualname__, id(function))
-
-
-@dataclass(frozen=True)
-class _Named:
-    """How Numba tells functions apart that call each other."""
-
-    modname: str
-    qualname: str
-    uid: int
 
 
 class Frontend:

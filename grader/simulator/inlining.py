@@ -15,9 +15,9 @@ from typing import Any
 
 from grader.simulator.array_methods import Method
 from grader.simulator.body import Body
-from grader.simulator.callees import callee_key, overload_function, python_function
+from grader.simulator.callees import attribute_function, callee_key, overload_function, python_function
 from grader.simulator.calls import translate_call
-from grader.simulator.frontend import KernelError, TypedFunction, types
+from grader.simulator.frontend import KernelError, TypedFunction, signature_of, types
 from grader.simulator.numba_types import plain
 from grader.simulator.program import Call, Jump
 from grader.simulator.rejections import is_numbas
@@ -70,6 +70,17 @@ class Inlining(Body):
         except KernelError as error:
             # Numba compiles such a body only where it is lowered, and so refuses it only there.
             raise KernelError(str(error), self.line) from None
+
+    def overloaded_attribute(self, target: Any, expr: Any) -> bool:
+        """``target = value.attr`` where a script implements the attribute in Python; False where nobody does."""
+        value_type = self.type_of(expr.value)
+        function = attribute_function(value_type, expr.attr)
+        if function is None:
+            return False
+        call = type(expr).call(expr.value, [expr.value], (), expr.loc)
+        self.typed.calltypes[call] = signature_of(self.type_of(target), value_type)
+        self.inline_call(target, call, function)
+        return True
 
     def inline_call(self, target: Any, expr: Any, function: Callable[..., Any], receiver: tuple[Any, ...] = ()) -> None:
         """A device function's body in place of its call; a method's ``receiver`` is its first argument."""

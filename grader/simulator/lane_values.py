@@ -102,6 +102,8 @@ def merge(old: Any, new: Any, lanes: LaneIndex, total: int) -> Any:
     if not isinstance(old, np.ndarray) and not isinstance(new, np.ndarray) and old == new and old != 0:
         return old
     dtype = new.dtype if isinstance(new, np.generic | np.ndarray) else np.dtype(np.int64)
+    if dtype.kind in "US" and old is not None:  # texts of different lengths
+        dtype = np.promote_types(dtype, old.dtype)
     if isinstance(old, np.ndarray):
         out = old.astype(dtype, copy=True)
     else:

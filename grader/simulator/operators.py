@@ -57,6 +57,9 @@ def translate_operator(body: Body, target: int, function: Any, operands: list[tu
             tuple(register for register, _ in operands),
         )
         return
+    if function in COMPARISONS and all(isinstance(t, types.UnicodeType | types.Bytes) for t in kinds):
+        body.compute(target, COMPARISONS[function], tuple(register for register, _ in operands))
+        return
     if any(isinstance(t, types.Array) for t in kinds):
         name = getattr(function, "__name__", function)
         raise body.needs_memory(whole_arrays(name))

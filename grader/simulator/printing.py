@@ -9,13 +9,14 @@ come by thread, so that two runs read alike.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from grader.simulator.body import Body
-from grader.simulator.frontend import types
+from grader.simulator.frontend import KernelError, types
 from grader.simulator.lane_values import is_wide
 from grader.simulator.numba_types import is_scalar, is_time, plain
 from grader.simulator.program import Registers
@@ -32,28 +33,43 @@ def translate_print(body: Body, statement: Any) -> None:
     """``print(...)``. Raises NotSimulated for what the simulator cannot print."""
     formats: list[Format] = []
     reads: list[int] = []
-    for position, variable in enumerate(statement.args):
-        constant = statement.consts.get(position, body.static.get(variable.name))
+    items = [(body.type_of(v), body.static.get(v.name), body.register(v.name)) for v in statement.args]
+    if statement.vararg is not None:  # print(*values), and whatever has too many arguments for Python's bytecode
+        items += _of_tuple(body, statement.vararg)
+    for position, (numba_type, static, register) in enumerate(items):
+        constant = statement.consts.get(position, getattr(numba_type, "literal_value", None))
         if isinstance(constant, str):
             formats.append(_fixed(constant))
             continue
-        register = body.register(variable.name)
-        formats.append(_item(body, plain(body.type_of(variable)), body.static.get(variable.name), register))
+        formats.append(_item(body, plain(numba_type), static, register))
         reads.append(register)
-    if len(statement.args) > MAX_ITEMS:
-        pattern = " ".join(_pattern(plain(body.type_of(variable))) for variable in statement.args)
-        formats = [_fixed(pattern)]
-
+    pattern = " ".join(_pattern(plain(numba_type)) for numba_type, _, _ in items)
     # A GPU keeps formats in constant memory, with a line's end and a zero.
-    formats_bytes = 1 + sum(len(_pattern(plain(body.type_of(variable)))) + 1 for variable in statement.args)
-    body.unit.program.text_bytes += formats_bytes
+    body.unit.program.text_bytes += len(pattern) + 2
+    if len(items) > MAX_ITEMS:
+        formats = [_fixed(pattern)]
+        body.unit.program.warnings.append(
+            f"CUDA print() cannot print more than {MAX_ITEMS} items. The raw format string will be emitted by the "
+            "kernel instead."
+        )
 
     def step(m: Machine, r: Registers) -> None:
-        items = [item(m, r) for item in formats]
-        lines = [" ".join(parts) for parts in zip(*items, strict=True)] if items else [""] * m.active
+        columns = [item(m, r) for item in formats]
+        lines = [" ".join(parts) for parts in zip(*columns, strict=True)] if columns else [""] * m.active
         m.printed.add(np.broadcast_to(m.per_lane("gthread"), m.active), lines)
 
     body.add(step, tuple(reads), ())
+
+
+def _of_tuple(body: Body, variable: Any) -> list[tuple[Any, Any, int]]:
+    """Type, static value and register of each item of a tuple."""
+    known, source, items = body.static.get(variable.name), body.register(variable.name), []
+    for position, item_type in enumerate(plain(body.type_of(variable))):
+        register = body.unit.new_register()
+        body.compute(register, operator.itemgetter(position), (source,))
+        static = known[position] if isinstance(known, tuple) else None
+        items.append((item_type, static, register))
+    return items
 
 
 def _fixed(text: str) -> Format:
@@ -63,6 +79,8 @@ def _fixed(text: str) -> Format:
 def _item(body: Body, numba_type: Any, static: Any, register: int) -> Format:
     if str(numba_type) == "Dim3":
         return lambda m, r: _dimensions(m, static)
+    if isinstance(numba_type, types.UnicodeType):
+        raise KernelError("Numba can print texts that are written in the call, and no others.", body.line)
     if not isinstance(numba_type, types.BaseTuple) and not is_scalar(numba_type):
         raise body.unknown(f"printing {numba_type}")
     if isinstance(numba_type, types.Complex) or is_time(numba_type):

@@ -150,6 +150,7 @@ class Program:
     shared_layout: int = 0
     local_layout: int = 0
     constants: list[Any] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)  # Numba's own, of its compile
     text_bytes: int = 0  # of formats for printing, in constant memory
     promotions: dict[Place, str] = field(default_factory=dict)  # why a line computes in float64
     shared_granule: int = 8  # the smallest element of any shared array, in bytes

@@ -17,7 +17,7 @@ import numba
 import numpy as np
 import pytest
 from numba import cuda, float32
-from numba.cuda.cudadrv.driver import CudaAPIError
+from numba.cuda.cudadrv.driver import CudaAPIError, CudaDriverError
 
 from grader import simulator
 from grader.errors import NotSimulated, UsageError
@@ -736,6 +736,22 @@ def test_an_array_of_another_dtype_than_declared_is_read_by_its_bytes_with_a_war
 
 
 # ---------------------------------------------------------------------- in and out
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_process_that_forks_from_one_with_a_gpu_has_none():
+    array = cuda.to_device(np.zeros(1))
+    reader, writer = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            array.copy_to_host()
+        except CudaDriverError as error:
+            os.write(writer, str(error).encode())
+        finally:
+            os._exit(0)
+    os.waitpid(child, 0)
+    assert os.read(reader, 100) == b"CUDA initialized before forking"
 
 
 def test_uninstall_leaves_numba_as_it_was():

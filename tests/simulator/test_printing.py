@@ -9,7 +9,9 @@ from numba import cuda, float32, uint64
 
 from grader.errors import NotSimulated
 from grader.records import Severity
+from grader.simulator.frontend import KernelError
 from grader.simulator.printed import MAX_LINES
+from grader.simulator.printing import MAX_ITEMS
 
 
 def test_numbers_words_and_tuples_are_formatted_as_by_printf(launch):
@@ -139,3 +141,29 @@ def test_what_a_device_function_raises_reaches_nobody(launch):
     assert [f.kind for f in result.findings if f.kind in {"raised", "silent-raise"}] == ["silent-raise"]
     assert result.raised is None
     assert out.tolist() == [2, 0]
+
+
+def test_the_items_of_a_tuple_are_printed_as_arguments(launch):
+    def kernel(values):
+        print(cuda.grid(1), *values)
+        print(*(1, 2.5))
+        print(*values, 7)
+
+    assert launch(kernel, 1, 1, (4, 2.0)).printed == ("0 4 2.000000", "1 2.500000", "4 2.000000 7")
+
+
+def test_too_many_items_show_their_format_also_where_python_makes_a_tuple_of_them(launch):
+    names = ", ".join(f"r[{k}]" for k in range(MAX_ITEMS + 1))
+    scope = {}
+    exec(compile(f"def kernel(r):\n    print({names})\n", __file__, "exec"), scope)
+    printed = launch(scope["kernel"], 1, 1, np.zeros(40, np.int64)).printed
+    assert printed == (" ".join(["%lld"] * (MAX_ITEMS + 1)),)
+
+
+def test_texts_that_are_values_are_refused_as_by_numba(launch):
+    def kernel(n):
+        text = "a" if n else "b"
+        print(text)
+
+    with pytest.raises(KernelError, match="print texts"):
+        launch(kernel, 1, 1, 1)

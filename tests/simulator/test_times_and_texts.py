@@ -128,3 +128,20 @@ def test_texts_of_another_length_are_refused_as_by_numba(launch):
 
     with pytest.raises(KernelError, match="texts of another length"):
         launch(kernel, 1, 1, np.zeros(2, "U4"), np.zeros(2, "U8"))
+
+
+def test_constant_texts_are_compared_and_measured(launch):
+    @cuda.jit(device=True)
+    def load(out, value):
+        out[0] = value == "1"
+        out[1] = value != "1"
+        out[2] = value < "2"
+        out[3] = len(value)
+
+    def kernel(out):
+        i = cuda.grid(1)
+        load(out[i], "1" if i < 2 else "234")
+
+    out = np.zeros((4, 4))
+    assert errors(launch(kernel, 1, 4, out)) == []
+    assert out.tolist() == [[1, 0, 1, 1]] * 2 + [[0, 1, 0, 3]] * 2

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ctypes
 import itertools
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -59,6 +60,7 @@ class DriverApi(MemoryCalls):
         self._handles = itertools.count(_FIRST_HANDLE)
         self._recorded: dict[int, float | None] = {}
         self._thread = threading.local()
+        self.pid: int | None = None  # of the process that has used the GPU
 
     # ------------------------------------------------------------------ devices and contexts
 
@@ -179,7 +181,22 @@ class DriverApi(MemoryCalls):
 AT_THE_END = ("cuMemFree", "cuMemFreeHost", "cuMemHostUnregister", "cuStreamDestroy", "cuEventDestroy")
 
 
+def _in_one_process(api: DriverApi, function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same, and Numba's own error where a process asks whose parent has used the GPU before it forked."""
+
+    def call(*arguments: Any) -> Any:
+        here = os.getpid()
+        if api.pid is None:
+            api.pid = here
+        elif api.pid != here:
+            raise numba_driver.CudaDriverError("CUDA initialized before forking")
+        return function(*arguments)
+
+    return call
+
+
 def functions(api: DriverApi) -> dict[str, Callable[..., Any]]:
     """The driver's functions by name, as the installed target of Numba calls them."""
     found = {name: getattr(api, name) for name in dir(api) if name.startswith("cu")}
+    found = {name: f if name in AT_THE_END else _in_one_process(api, f) for name, f in found.items()}
     return found if HAS_BINDING else {name: as_c_does(function) for name, function in found.items()}

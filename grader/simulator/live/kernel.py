@@ -6,6 +6,7 @@ Numba's dispatcher keeps it as it keeps its own ``_Kernel``: the attributes are 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numba.cuda.compiler as numba_compiler
 
 from grader.errors import NotSimulated
-from grader.simulator.frontend import KernelError, lowering_error, types
+from grader.simulator.frontend import KernelError, NumbaWarning, lowering_error, types
 from grader.simulator.live.captured import captured_by
 from grader.simulator.program import Program
 from grader.simulator.unit import Options
@@ -89,6 +90,8 @@ class SimulatedKernel:
         # At once, as Numba does: what is captured is captured now. What we do not know is told at the launch.
         try:
             self._program = session.simulator.compile(self.typed, self._options())
+            for text in self._program.warnings:
+                warnings.warn(text, NumbaWarning, stacklevel=2)
         except KernelError as error:
             session.not_compiled(py_func, error)
             raise numbas_own(error) from None
