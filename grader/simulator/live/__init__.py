@@ -12,7 +12,7 @@ imported, aliased or captured goes on working, with Numba's own types, rules and
 - ``kernel`` stands for a compiled kernel; ``arguments`` turns what it is called with into arrays of the heap;
 - ``streams`` knows what orders launches and copies, and ``stream_races`` says where nothing does;
 - ``host_findings`` looks at how the host launches;
-- ``session`` launches on the simulator and tells who traces; ``captured`` notices globals that have changed;
+- ``session`` launches on the simulator, ``telling`` tells who traces; ``captured`` notices globals that have changed;
 - ``rejected`` says what is wrong with a kernel that Numba rejects;
 - ``callers`` finds the line of the script that asked;
 - ``groups`` puts launches together that showed the same, ``function_texts`` finds the text of what they ran;

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numba.cuda.dispatcher as numba_dispatcher
+from numba.cuda.cudadrv import devicearray
 
 from grader.records import Place
 from grader.simulator.rejections import is_numbas
@@ -36,6 +37,17 @@ def calling_place(sources: AnyFile) -> Place:
             break
         frame = frame.f_back
     return Place(0, "", "", "")
+
+
+def copied_array() -> Any:
+    """The device array of Numba whose contents are being copied to the host; None where something else is copied."""
+    frame = sys._getframe(1)
+    while frame is not None and is_internal(frame.f_code.co_filename):
+        array = frame.f_locals.get("self")
+        if frame.f_code.co_name == "copy_to_host" and isinstance(array, devicearray.DeviceNDArrayBase):
+            return array
+        frame = frame.f_back  # type: ignore[assignment]
+    return None
 
 
 def calling_configuration() -> Any:

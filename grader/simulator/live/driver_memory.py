@@ -27,6 +27,9 @@ class MemoryCalls:
         self.streams = StreamOrder()
         # Told of each copy on a stream of its own: what it is, the stream, what it touches.
         self.on_copy: Callable[[str, int, tuple[Touched, ...]], None] = lambda what, stream, touched: None
+        # Told of copies to the host of memory that may hold garbage (place, bytes), and of memory that is freed.
+        self.on_garbage: Callable[[int, int], None] = lambda place, nbytes: None
+        self.on_free: Callable[[int], Any] = lambda start: None
 
     def _new(self, nbytes: int, *, garbage: bool) -> int:
         try:
@@ -108,6 +111,9 @@ class MemoryCalls:
         place = self.place(number(source))
         host_bytes(number(target), nbytes)[:] = self.heap.bytes[place : place + nbytes]
         self._copied("the copy to the host", stream, (place, nbytes, READ))
+        found = self.heap.allocation(place) if self.heap.garbage else None
+        if found is not None and found[0] in self.heap.garbage:
+            self.on_garbage(place, nbytes)
         if self._is_pageable(number(target)):
             self.streams.finish(number(stream))
 
@@ -143,6 +149,7 @@ class MemoryCalls:
         self.heap.free(start)
         if found is not None:
             self.streams.forget_memory(*found)
+            self.on_free(start)
 
     cuMemFreeHost = cuMemFree
 

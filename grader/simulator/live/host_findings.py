@@ -10,13 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from grader.records import LaunchTrace, Severity
+from grader.record_fields import bytes_of_fields
+from grader.records import Finding, LaunchTrace, Place, Severity
 from grader.simulator.dimensions import unused_dimension
 from grader.simulator.findings import Findings
 from grader.simulator.launch import SimulatedLaunch
 from grader.simulator.live.arguments import Arguments
+from grader.simulator.live.callers import copied_array
 from grader.simulator.live.heap import Heap
 from grader.simulator.live.kernel import SimulatedKernel
+from grader.simulator.live.stream_races import named
+from grader.simulator.live.streams import Operation
 from grader.simulator.memory import ArrayRef
 from grader.simulator.sources import AnyFile
 
@@ -40,7 +44,7 @@ def look_at_outputs(
             continue
         nbytes = total * array.dtype.itemsize
         flags = heap.unwritten(1)[array.address : array.address + nbytes].reshape(total, -1)
-        missing = np.flatnonzero(flags.any(axis=1))
+        missing = np.flatnonzero(flags[:, bytes_of_fields(array.dtype)].any(axis=1))
         if not missing.size:
             continue
         first = ", ".join(str(int(i)) for i in np.unravel_index(missing[0], array.shape))
@@ -54,6 +58,36 @@ def look_at_outputs(
             "all is well.",
             array=array.name,
         )
+
+
+def unwritten_copy(heap: Heap, start: int, nbytes: int, writer: Operation | None, place: Place) -> Finding | None:
+    """A warning where a copy to the host, asked for at ``place``, has elements that nobody has written.
+
+    Whoever copied may know which they are, and not look at them. ``writer``: the last launch that wrote there.
+    """
+    copied = copied_array()
+    if copied is None:
+        shape, strides, dtype = (nbytes,), (1,), np.dtype(np.uint8)
+    else:
+        shape, strides, dtype = copied.shape, copied.strides, copied.dtype
+    flags = np.ndarray((*shape, dtype.itemsize), np.bool_, heap.unwritten(1), start, (*strides, 1))
+    unwritten = flags[..., bytes_of_fields(dtype)].any(axis=-1)
+    missing, total = int(unwritten.sum()), math.prod(shape)
+    if not missing:
+        return None
+    arrays = writer.arrays if writer is not None else ()
+    first = np.unravel_index(int(np.argmax(unwritten)), shape) if shape else ()
+    address = start + sum(int(i) * stride for i, stride in zip(first, strides, strict=True))
+    name, element = named(arrays, address)
+    unit = "bytes" if copied is None else "elements"
+    of = f" of {name}" if name else ""
+    where = f", {element} is the first" if element else ""
+    what = f"{missing:,} of {total:,} {unit}{of} that are copied to the host here were never written{where}."
+    advice = (
+        "They hold garbage. Does the grid reach them, and does a guard let their threads through? If nobody looks at "
+        "them, all is well."
+    )
+    return Finding("unwritten-elements", Severity.WARNING, place, what, advice, name)
 
 
 def look_at_host(

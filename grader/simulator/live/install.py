@@ -169,7 +169,7 @@ def trace() -> Iterator[list[LaunchTrace]]:
     if Installed.current is None:
         install(DEFAULT, 1, LAUNCH_SECONDS)
     assert Installed.current is not None
-    traces = Installed.current.session.traces
+    traces = Installed.current.session.telling.traces
     launches: list[LaunchTrace] = []
     traces.append(launches)
     try:

@@ -1,7 +1,7 @@
 """One installed simulator: its memory, its launches, and who traces them. Runs in anybody's own process.
 
-In: launches, as Numba's dispatcher makes them. Out: changed arrays, and a ``LaunchTrace`` for each list in ``traces``.
-What a GPU would refuse reaches the script as Numba's exception.
+In: launches, as Numba's dispatcher makes them. Out: changed arrays, and a ``LaunchTrace`` for those who trace. What a
+GPU would refuse reaches the script as Numba's exception.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 from grader.errors import NotSimulated
 from grader.gpu_models import GpuModel
-from grader.records import Finding, LaunchTrace, Severity
+from grader.records import LaunchTrace, Severity
 from grader.simulator.arguments import arrays_among
 from grader.simulator.configuration import Configuration, LaunchRefused, Triple
 from grader.simulator.findings import Findings
@@ -24,11 +24,12 @@ from grader.simulator.live.binding import launch_error, number
 from grader.simulator.live.callers import calling_configuration, calling_place, is_internal
 from grader.simulator.live.driver import DriverApi
 from grader.simulator.live.heap import Heap
-from grader.simulator.live.host_findings import look_at_host, look_at_outputs
+from grader.simulator.live.host_findings import look_at_host, look_at_outputs, unwritten_copy
 from grader.simulator.live.kernel import SimulatedKernel, numbas_own
 from grader.simulator.live.rejected import rejection
 from grader.simulator.live.stream_races import race_of
 from grader.simulator.live.streams import Operation, is_default
+from grader.simulator.live.telling import Telling
 from grader.simulator.memory import ArrayRef
 from grader.simulator.raising import Raised
 from grader.simulator.scheduler import StepLimit
@@ -46,11 +47,14 @@ class Session:
         self.gpu = gpu
         self.heap = Heap(gpu.memory_bytes)
         self.api = DriverApi(gpu, self.heap, devices)
-        self.api.on_copy = self._copy
+        self.api.on_copy, self.api.on_garbage = self._copy, self._copied_garbage
+        self.api.on_free = lambda start: self._writers.pop(start, None)
         self.sources = AnyFile()
         self.simulator = Simulator(gpu, self.sources, self.heap, 0.0)
-        self.traces: list[list[LaunchTrace]] = []
-        self._untold: list[Finding] = []  # about copies before the first launch
+        self.telling = Telling()
+        self._is_launching = False
+        # By where an allocation starts, the last launch that wrote to it.
+        self._writers: dict[int, Operation] = {}
         self._launch_seconds = launch_seconds
         # Launches of several threads: the machine is one.
         self._lock = threading.RLock()
@@ -86,7 +90,7 @@ class Session:
             except (NotSimulated, TypeError) as error:
                 self._note(kernel.py_func, replace(trace, problem=str(error)))
                 raise
-            operation.trace = self._note(kernel.py_func, trace)
+            self._note(kernel.py_func, trace, operation)
         if raised is not None:
             raise raised.error()
 
@@ -131,9 +135,14 @@ class Session:
             print(line)
         if result.lines_left_out:
             print(f"… and {result.lines_left_out:,} more lines")
-        arguments.finish()
-        for after in retr:
-            after()
+        self._writers |= {root: operation for kind, root in result.accesses if kind != "loads"}
+        self._is_launching = True
+        try:
+            arguments.finish()
+            for after in retr:
+                after()
+        finally:
+            self._is_launching = False
         self.api.copy_registered(to_host=True)
         # Warnings and advice on Numba's own kernels, as of cuda.reduce, are for nobody.
         findings = Findings()
@@ -156,20 +165,21 @@ class Session:
         operation = Operation(what, calling_place(self.sources), stream, touched)
         with self._lock:
             for clash in self.api.streams.add(operation):
-                self._add_to(clash.earlier.trace, race_of(operation, clash), clash.earlier)
+                launch = clash.earlier if clash.earlier.trace is not None else None
+                self.telling.add_to(launch, race_of(operation, clash))
 
-    def _add_to(self, told: LaunchTrace | None, finding: Finding, *operations: Operation) -> None:
-        """Add a finding to a launch that has been told of; to the last one, or else the next one, if None."""
-        told = told or next((traced[-1] for traced in reversed(self.traces) if traced), None)
-        if told is None:
-            self._untold.append(finding)
+    def _copied_garbage(self, place: int, nbytes: int) -> None:
+        """A copy to the host reads memory of which some may never have been written."""
+        found = self.heap.allocation(place)
+        writer = self._writers.get(found[0]) if found is not None else None
+        finding = unwritten_copy(self.heap, place, nbytes, writer, calling_place(self.sources))
+        if finding is None:
             return
-        added = replace(told, findings=(*told.findings, finding))
-        for traced in self.traces:
-            traced[:] = [added if each is told else each for each in traced]
-        for operation in operations:
-            if operation.trace is told:
-                operation.trace = added
+        with self._lock:
+            if self._is_launching:
+                self.telling.add_to_next(finding)
+            else:
+                self.telling.add_to(writer, finding)
 
     def not_compiled(self, function: Callable[..., Any], error: KernelError | NotSimulated) -> None:
         """Tell who traces that a kernel, or a function for kernels, was not compiled: for a launch, or for none."""
@@ -193,17 +203,11 @@ class Session:
         finding = rejection(function, error, self.sources)
         return replace(trace, problem=f"Numba cannot compile {function.__name__}.", findings=(finding,))
 
-    def _note(self, function: Callable[..., Any], trace: LaunchTrace) -> LaunchTrace | None:
-        """Tell who traces; not of launches that Numba makes on its own, as for ``array.T``: those return None."""
+    def _note(self, function: Callable[..., Any], trace: LaunchTrace, operation: Operation | None = None) -> None:
+        """Tell who traces; not of launches that Numba makes on its own, as for ``array.T``."""
         file = function.__code__.co_filename
-        if is_internal(file) and not file.endswith("reduction.py"):
-            return None
-        if self._untold:
-            trace = replace(trace, findings=(*trace.findings, *self._untold))
-            self._untold.clear()
-        for traced in self.traces:
-            traced.append(trace)
-        return trace
+        if not is_internal(file) or file.endswith("reduction.py"):
+            self.telling.tell(trace, operation)
 
 
 def _triple(sizes: Any) -> Triple:

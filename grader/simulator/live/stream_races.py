@@ -5,6 +5,8 @@ In: a clash of ``streams``. Out: a finding with both lines, the array and an ind
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from grader.records import Finding, Severity
@@ -18,9 +20,9 @@ _CHANGES = WRITTEN | SILENT | ATOMIC
 def race_of(operation: Operation, clash: Clash) -> Finding:
     """The finding about ``operation``, at its line."""
     earlier = clash.earlier
-    array, element = _named(operation, clash.address)
+    array, element = named(operation.arrays, clash.address)
     if not array:
-        array, element = _named(earlier, clash.address)
+        array, element = named(earlier.arrays, clash.address)
     does, did = ("writes" if code & _CHANGES else "reads" for code in (clash.does, clash.did))
     if does == did == "writes" and clash.does & ~_CHANGES and clash.did & WRITTEN:
         does = "reads"  # of what it does, what a beginner is to see first
@@ -40,9 +42,9 @@ def race_of(operation: Operation, clash: Clash) -> Finding:
     return Finding("race", Severity.ERROR, operation.place, what, advice, array)
 
 
-def _named(operation: Operation, address: int) -> tuple[str, str]:
-    """The array that an operation calls an address its own by, and the element: ("x", "x[3]"); else ("", "")."""
-    for array in operation.arrays:
+def named(arrays: Iterable[ArrayRef], address: int) -> tuple[str, str]:
+    """The first of some arrays that has an element at an address, and the element: ("x", "x[3]"); else ("", "")."""
+    for array in arrays:
         index = _index(array, address)
         if index is not None:
             return array.name, f"{array.name}[{', '.join(map(str, index))}]" if index else array.name
