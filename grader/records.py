@@ -1,5 +1,7 @@
 """The records that pass from stage to stage, one per stage; frozen. Any process may import them.
 
+In and out: data alone; nothing here reads, judges or prints.
+
 folder → Submission → LaunchPlan (plan.py) → Outcome → CheckResult → Verdict
 """
 

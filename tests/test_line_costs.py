@@ -144,11 +144,12 @@ def test_a_listing_fits_the_terminal_and_keeps_room_for_the_text():
     line = {**reads(32), **shared_reads(31), "branches": 2, "divergent_branches": 1, "flops_float32": 3}
     line |= {"thread_steps": 16, "warp_steps": 1}
     text = function("@cuda.jit", "def k(a):", "    " + "日本語" * 40, "    " + "letters " * 20)
-    for width in (50, 80, 200):
+    for width in (40, 50, 80, 200):
         listing = line_costs([group({3: line, 4: line})], [text], width)
         for shown, _ in listing:
             assert sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in shown) <= width
         heads = next(shown for shown, _ in listing if shown.startswith("  line"))
+        assert "bytes" in heads
         assert ("flops" in heads, "banks" in heads) == (width == 200, width > 50)
         assert "letters l" in text_of(listing)
 

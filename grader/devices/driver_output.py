@@ -1,5 +1,7 @@
 """What the CUDA driver writes to this process's stdout: kernels print there. Runs in the runner.
 
+In: file descriptor 1. Out: the text that came through it.
+
 The driver writes through the C library, past Python's ``sys.stdout``, and when the host waits for it (CUDA C++
 Programming Guide, "Formatted Output"). So file descriptor 1 is a file of ours until ``close``.
 """

@@ -181,13 +181,14 @@ def _listing(kernel: _Kernel, rows: Sequence[_Row], heads: Sequence[str], width:
 
 
 def _fitting(heads: Sequence[str], rows: Sequence[_Row], width: int) -> list[str]:
-    """The heads of columns in which something stands, as many as leave room for the text."""
+    """The heads of columns in which something stands, as many as leave room for the text; one in any case."""
     fitting: list[str] = []
     room = width - len(NUMBER) - 4 - MIN_TEXT
     for head in heads:
-        room -= 1 + _width(head, rows)
-        if room >= 0 and any(head in row.cells for row in rows):
-            fitting.append(head)
+        if any(head in row.cells for row in rows):
+            room -= 1 + _width(head, rows)
+            if room >= 0 or not fitting:
+                fitting.append(head)
     return fitting
 
 

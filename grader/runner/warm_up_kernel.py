@@ -1,4 +1,7 @@
-"""A kernel that uses what most kernels use, so that Numba's caches are full before a job begins. Runs in the runner."""
+"""A kernel that uses what most kernels use, so that Numba's caches are full before a job begins. Runs in the runner.
+
+In: an array. Out: nothing that anybody looks at.
+"""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Frames: how a message crosses a pipe. Used on both sides of the wall.
+"""Frames: how a message crosses a pipe. Used on both sides of the wall, in any process.
 
 In: messages, or bytes as they arrive. Out: bytes, or messages.
 

@@ -1,5 +1,7 @@
 """Raw pointers as arguments, ``types.CPointer(types.float32)``, and arrays that are made of them. Runs in the runner.
 
+In: calls of typed IR, addresses. Out: steps of a body, arrays.
+
 A pointer is held as the whole allocation that it points into, an array of the pointer's type, and where in it the
 pointer is, in elements. So an access beyond the allocation is found; where an array ends inside of one, nobody knows.
 """

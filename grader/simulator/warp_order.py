@@ -1,6 +1,8 @@
 """What ``syncwarp`` of a part of a warp orders: the lanes that its mask names, and what they knew before. Runs in the
 runner.
 
+In: the barriers of warps that are passed. Out: up to when a lane knows of another.
+
 Of a whole warp a count of its barriers is enough (``watch``). Of parts, each lane keeps up to when it knows what each
 other lane of its warp has done, as vector clocks do.
 """
