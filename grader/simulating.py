@@ -20,7 +20,8 @@ from pydantic import TypeAdapter
 
 from grader.errors import UsageError
 from grader.gpu_models import MODELS
-from grader.records import FunctionText, LaunchGroup, LaunchTrace, Place
+from grader.records import Place
+from grader.traces import FunctionText, LaunchGroup, LaunchTrace
 
 CHILD = "grader.simulator.live"
 _LAUNCH = TypeAdapter(LaunchTrace)

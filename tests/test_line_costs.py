@@ -12,11 +12,12 @@ import pytest
 from numba import cuda, float32
 
 from grader import simulator
-from grader.records import FunctionText, LaunchGroup, LaunchTrace, Place
+from grader.records import Place
 from grader.reports.line_costs import HOT, MAX_KERNELS, MAX_LINES, line_costs
 from grader.reports.terminal import page
 from grader.simulator.live.function_texts import function_texts
 from grader.simulator.live.groups import launch_groups
+from grader.traces import FunctionText, LaunchGroup, LaunchTrace
 
 FILE = "/home/somebody/a.py"
 

@@ -15,9 +15,10 @@ from pathlib import Path
 import pytest
 
 from grader.gpu_models import T4
-from grader.records import Finding, LaunchGroup, LaunchTrace, Place, Severity
+from grader.records import Finding, Place, Severity
 from grader.reports.simulation import simulation_page
 from grader.reports.terminal import page
+from grader.traces import LaunchGroup, LaunchTrace
 
 ROOT = Path(__file__).parents[1]
 COMMAND = [sys.executable, "-c", "from grader.cli import main; main()"]

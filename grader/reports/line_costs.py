@@ -14,9 +14,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from grader.gpu_models import SECTOR_BYTES
-from grader.records import FunctionText, LaunchGroup, Place
+from grader.records import Place
 from grader.reports.cost_columns import COLUMNS, Column, Counts, amount, sectors
 from grader.reports.text import clean, one_line, wrapped
+from grader.traces import FunctionText, LaunchGroup
 
 Line = tuple[str, str]  # text, style
 Spot = tuple[str, int]  # file, line

@@ -10,9 +10,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from grader.gpu_models import SECTOR_BYTES, GpuModel, occupancy
-from grader.records import FunctionText, LaunchGroup, LaunchTrace, Severity
+from grader.records import Severity
 from grader.reports.line_costs import line_costs
 from grader.reports.text import finding_lines, one_line, wrapped
+from grader.traces import FunctionText, LaunchGroup, LaunchTrace
 
 Line = tuple[str, str]  # text, style
 STYLES = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.ADVICE: "cyan"}

@@ -36,7 +36,7 @@ from contextlib import AbstractContextManager
 
 from grader.errors import UsageError
 from grader.gpu_models import DEFAULT, GpuModel
-from grader.records import LaunchTrace
+from grader.traces import LaunchTrace
 
 # CPU seconds that one launch of a script may take: far more than anybody waits for.
 LAUNCH_SECONDS = 600.0

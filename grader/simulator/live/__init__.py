@@ -1,6 +1,6 @@
 """The simulator in place of a GPU, for any script. Runs in anybody's own process, never in a judge's.
 
-In: an unchanged script that uses ``numba.cuda``. Out: its results, and one ``records.LaunchTrace`` per launch.
+In: an unchanged script that uses ``numba.cuda``. Out: its results, and one ``traces.LaunchTrace`` per launch.
 
 Numba's own objects stay: dispatchers, launch configurations, device arrays, streams, events, contexts, ``cuda.reduce``.
 What is replaced lies underneath them: the driver's functions and the compiled kernel. So whatever a script has

@@ -15,11 +15,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType, TracebackType
 
-from grader.records import LaunchTrace, Place
+from grader.records import Place
 from grader.simulator import install, trace
 from grader.simulator.live.callers import is_internal
 from grader.simulator.live.function_texts import function_texts
 from grader.simulator.live.groups import as_json, launch_groups
+from grader.traces import LaunchTrace
 
 _SIMULATOR = str(Path(__file__).parents[1])
 

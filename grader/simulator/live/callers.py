@@ -16,6 +16,7 @@ from numba.cuda.cudadrv import devicearray
 from grader.records import Place
 from grader.simulator.rejections import is_numbas
 from grader.simulator.sources import AnyFile
+from grader.traces import NOWHERE
 
 _HERE = str(Path(__file__).parent)
 
@@ -36,7 +37,7 @@ def calling_place(sources: AnyFile) -> Place:
         if frame.f_back is None:
             break
         frame = frame.f_back
-    return Place(0, "", "", "")
+    return NOWHERE
 
 
 def copied_array() -> Any:

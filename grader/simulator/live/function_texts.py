@@ -11,8 +11,9 @@ import linecache
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from grader.records import FunctionText, LaunchTrace, Place
+from grader.records import Place
 from grader.simulator.live.callers import is_internal
+from grader.traces import FunctionText, LaunchTrace
 
 Range = tuple[int, int]  # first and last line
 

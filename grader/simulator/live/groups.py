@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from grader.records import FunctionText, LaunchGroup, LaunchTrace
+from grader.traces import FunctionText, LaunchGroup, LaunchTrace
 
 FORMAT = 1
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from grader.record_fields import bytes_of_fields
-from grader.records import Finding, LaunchTrace, Place, Severity
+from grader.records import Finding, Place, Severity
 from grader.simulator.dimensions import unused_dimension
 from grader.simulator.findings import Findings
 from grader.simulator.launch import SimulatedLaunch
@@ -23,6 +23,7 @@ from grader.simulator.live.stream_races import named
 from grader.simulator.live.streams import Operation
 from grader.simulator.memory import ArrayRef
 from grader.simulator.sources import AnyFile
+from grader.traces import LaunchTrace
 
 
 def look_at_outputs(

@@ -22,7 +22,6 @@ from numba.cuda.cudadrv.runtime import runtime
 
 from grader.errors import NotSimulated, UsageError
 from grader.gpu_models import DEFAULT, MODELS, GpuModel
-from grader.records import LaunchTrace
 from grader.simulator import LAUNCH_SECONDS
 from grader.simulator.frontend import KernelError
 from grader.simulator.live.assign import Assignment
@@ -31,6 +30,7 @@ from grader.simulator.live.driver import AT_THE_END, CUDA_VERSION, functions
 from grader.simulator.live.kernel import SimulatedKernel, numbas_own
 from grader.simulator.live.session import Session
 from grader.simulator.typed_only import TypedOnly
+from grader.traces import LaunchTrace
 
 
 class Installed:

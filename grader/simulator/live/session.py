@@ -13,7 +13,7 @@ from typing import Any
 
 from grader.errors import NotSimulated
 from grader.gpu_models import GpuModel
-from grader.records import LaunchTrace, Severity
+from grader.records import Severity
 from grader.simulator.arguments import arrays_among
 from grader.simulator.configuration import Configuration, LaunchRefused, Triple
 from grader.simulator.findings import Findings
@@ -35,6 +35,7 @@ from grader.simulator.raising import Raised
 from grader.simulator.scheduler import StepLimit
 from grader.simulator.sources import AnyFile
 from grader.simulator.touched import Touched
+from grader.traces import LaunchTrace
 
 # The geometry of what was compiled for no launch.
 NONE: Triple = (0, 0, 0)

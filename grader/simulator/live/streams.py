@@ -18,9 +18,10 @@ import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from grader.records import LaunchTrace, Place
+from grader.records import Place
 from grader.simulator.memory import ArrayRef
 from grader.simulator.touched import Touched
+from grader.traces import LaunchTrace
 
 # The handles of the legacy default stream.
 _DEFAULT_STREAMS = (0, 1)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from grader.records import Finding, LaunchTrace, Severity
+from grader.records import Finding, Severity
 from grader.simulator.live.streams import Operation
+from grader.traces import LaunchTrace
 
 
 class Telling:

@@ -1,0 +1,60 @@
+"""Records of what the launches of a script showed on the simulator; frozen. Any process may import them.
+
+In and out: data alone. script → ``LaunchTrace`` per launch → ``LaunchGroup`` → page, beside the ``FunctionText``s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from grader.records import Finding, Place
+
+NOWHERE = Place(0, "", "", "")
+
+
+@dataclass(frozen=True)
+class LaunchTrace:
+    """One launch of a script on the simulator: where it was asked for, its geometry, what was seen and counted.
+
+    ``place`` is the line of the script that launches, ``defined`` that with which the kernel begins; ``problem`` says
+    why the launch did not take place or did not end, else "". A kernel that Numba rejected where nothing was launched
+    has a grid and a block of zeros. ``counters`` are sums over all threads, ``lines`` the same by line of the source.
+    """
+
+    kernel: str
+    place: Place
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    dynamic_shared_bytes: int = 0
+    findings: tuple[Finding, ...] = ()
+    counters: Mapping[str, int] = field(default_factory=dict)
+    lines: Mapping[Place, Mapping[str, int]] = field(default_factory=dict)
+    problem: str = ""
+    defined: Place = NOWHERE
+
+
+@dataclass(frozen=True)
+class LaunchGroup:
+    """Launches of a script that showed the same: the first of them, and how many there were."""
+
+    launch: LaunchTrace
+    times: int = 1
+
+
+@dataclass(frozen=True)
+class FunctionText:
+    """The text of a function that launches ran, decorators included: from ``first_line`` (1-based) to ``last_line``.
+
+    ``lines`` is empty where Python knows no text.
+    """
+
+    file: str
+    first_line: int
+    last_line: int
+    lines: tuple[str, ...] = ()
+
+    def __contains__(self, spot: tuple[str, int]) -> bool:
+        """Whether a line of a file is among them."""
+        file, line = spot
+        return self.file == file and self.first_line <= line <= self.last_line
