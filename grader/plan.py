@@ -159,8 +159,9 @@ class LaunchPlan(Part):
                 self._check_argument(constant, depth + 1)
         elif isinstance(argument, EnumMemberConstant) and not isinstance(argument.value, _DATA):
             raise ValueError("a text cannot be a kernel's argument, nor a member of an enum of texts")  # noqa: TRY004
-        elif isinstance(argument, ArrayConstant) and not argument.scalar:
-            raise ValueError("a host array cannot be a kernel's argument")
+        elif isinstance(argument, ArrayConstant):
+            if not argument.scalar:
+                raise ValueError("a host array cannot be a kernel's argument")
         elif not isinstance(argument, DataArgument):
             self._check_constant(argument, depth)
 
@@ -182,6 +183,8 @@ class LaunchPlan(Part):
                 self._check_constant(member.value, depth + 1)
         elif isinstance(constant, EnumMemberConstant):
             self._check_constant(constant.type, depth)
+        elif isinstance(constant, ArrayConstant) and constant.scalar and isinstance(constant.dtype, RecordDType):
+            raise ValueError("a record by itself cannot be captured")
         elif isinstance(constant, FunctionConstant) and constant.index >= len(self.functions):
             raise ValueError(f"a constant names function {constant.index} of {len(self.functions)}")
 

@@ -53,7 +53,7 @@ def filling(dtype: np.dtype[Any], value: Any) -> npt.NDArray[Any]:
     """
     made = np.zeros((), dtype)
     with np.errstate(all="ignore"):
-        made[...] = value if dtype.names is not None else np.asarray(value).astype(dtype)
+        made[...] = np.asarray(value) if dtype.names is not None else np.asarray(value).astype(dtype)
     return made
 
 

@@ -86,6 +86,8 @@ class Capture:
 
     def constant(self, value: Any, name: str, depth: int = 0) -> Any:
         """The constant for a captured object. ``name`` is what kernels.py calls it."""
+        if is_a(value, np.void):
+            return plan_constants.UnsupportedConstant(type_name=type_name(value, qualified=True), reason="record")
         found = scalar_constant(value)
         if found is not None:
             return found

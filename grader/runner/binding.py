@@ -55,6 +55,10 @@ _REASONS = {
         "Use a class of up to 256 names as enum.Enum or enum.IntEnum makes it: no name that begins with an underscore, "
         "no `value` of its own.",
     ),
+    "record": (
+        "a record by itself, which Numba cannot take over",
+        "Capture an array of one record, and use its first element: `ONE = TABLE[:1]`, then `ONE[0].x`.",
+    ),
     "record-type": (
         "a dtype or type of records that no kernel here can use",
         "Make records of up to 64 fields of numbers or bools, arrays of them or records: named with letters, digits "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
@@ -11,10 +12,11 @@ import numpy as np
 import pytest
 
 from grader.children import Children
+from grader.devices.base import filling
 from grader.errors import AuthoringError
 from grader.judge import Candidate, CheckFailed, Settings
 from grader.problem import Output, Problem, Work
-from grader.record_fields import bytes_of_fields
+from grader.record_fields import bytes_of_fields, leaves_of
 from grader.records import Failure
 from grader.sandbox.limits import Limits
 from grader.submission import read_submission
@@ -228,6 +230,38 @@ def test_the_host_may_look_at_fields_and_work_on_one(judge):
 def test_a_record_of_the_call_fills_an_array(judge):
     text = mirror("out[i].x = out[i].x - by.x + mine[0].x; out[i].y = mine[0].y", host="out[:] = by")
     assert judge(text, "mirror", n=45) is None
+
+
+TABLES = """
+CELL = np.dtype([("x", np.float32), ("pair", np.int64, (2,))], align=True)
+POINT = np.dtype([("x", np.float32), ("y", np.float32)])
+TABLE = np.array([(0, (4, 4)), (0, (3, 5))], CELL)
+
+@cuda.jit
+def kernel(x, y, by, px, out):
+    row = cuda.const.array_like(TABLE)
+    i = cuda.grid(1)
+    if i < x.size:
+        px[i] = y[x.size - 1 - i] + TABLE[1].pair[0] + row[0].pair[1] - 4
+        out[i].y = x[x.size - 1 - i] + by[0].pair[1]
+
+def mirror(p, by, out):
+    kernel[(p.size + 31) // 32, 32](p["x"], p["y"], cuda.to_device(TABLE[1:]), out["x"], out)
+"""
+
+
+def test_fields_are_passed_and_tables_of_records_captured_and_uploaded(judge):
+    assert judge(TABLES, "mirror", n=45) is None
+    assert judge(TABLES.replace("TABLE[1:]", "TABLE[:1]"), "mirror", n=45).found.startswith("out[0].y is ")
+
+
+@pytest.mark.parametrize("value", [300, 2**64 - 1, -1, 0.5, np.nan, np.inf, True, np.complex64(1 + 2j)])
+def test_a_number_fills_all_fields_of_a_record_whatever_it_is(value):
+    with warnings.catch_warnings(action="ignore"):  # as in the runner
+        made = filling(CELL, value)
+        for leaf in leaves_of(CELL, 0):
+            wanted = np.full(leaf.of(made).shape, np.asarray(value).astype(leaf.dtype))
+            np.testing.assert_array_equal(leaf.of(made), wanted)
 
 
 def test_padding_between_fields_is_no_part_of_a_record():

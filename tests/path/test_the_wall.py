@@ -257,12 +257,13 @@ def test_records_are_made_again_from_their_fields():
     assert scope["t"] == numba.from_dtype(dtype)
 
 
-@pytest.mark.parametrize("reason", ["enum", "record-type"])
+@pytest.mark.parametrize("reason", ["enum", "record", "record-type"])
 def test_a_captured_enum_or_dtype_that_is_more_is_refused_with_what_to_write_instead(reason):
     plan = _plan(names={"Color": UnsupportedConstant(type_name="EnumType", reason=reason)})
     with pytest.raises(Refused) as refused:
         Binder(KernelsText(b"def kernel():\n    Color.RED\n"), plan).kernel(0)
-    assert {"enum": "an enum", "record-type": "a dtype"}[reason] in refused.value.failure.what
+    told = {"enum": "an enum", "record": "a record by itself", "record-type": "a dtype"}
+    assert told[reason] in refused.value.failure.what
     assert refused.value.failure.advice
 
 

@@ -198,6 +198,7 @@ def test_structured_dtypes_their_numba_types_and_tables_of_records_are_captured(
     table = captured(recorded, "", "np.array([(1, 2), (3, 4)], D)")
     assert isinstance(table, ArrayConstant)
     assert (table.dtype, table.shape) == (dtype, (2,))
+    assert captured(recorded, "", "np.zeros(2, D)[1]").reason == "record"
     for value in ("np.dtype([('s', 'S4')])", "numba.from_dtype(np.dtype([('s', 'S4')]))"):
         assert captured(recorded, "", value).reason == "record-type"
 

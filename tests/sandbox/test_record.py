@@ -221,6 +221,8 @@ WRONG_CONSTANTS = {
     "a member of no enum": {"kind": "enum", "type": {"kind": "int", "value": 1}, "member": "A"},
     "a type of no record": {"kind": "record-type", "dtype": "<f4"},
     "a table that is too short": SCALAR | {"dtype": RECORD, "data": "AAAA"},
+    "a record by itself": SCALAR | {"dtype": RECORD},
+    "a record in a tuple": {"kind": "tuple", "items": [SCALAR | {"dtype": RECORD}]},
     "a record for a number": {"kind": "int", "value": {"fields": []}},
 }
 
@@ -265,6 +267,7 @@ def test_records_and_enums_are_believed() -> None:
         with_argument({"kind": "tuple", "items": [member]}),
         with_fill(target=VIEW | {"dtype": RECORD}, value=SCALAR | {"dtype": RECORD}),
         with_fill(target=VIEW | {"dtype": RECORD}),
+        with_argument(SCALAR | {"dtype": RECORD}),
     ):
         assert isinstance(answered(header), tuple)
 
