@@ -50,6 +50,8 @@ def translate_ufunc(body: Body, target: Any, ufunc: np.ufunc, arguments: list[tu
             "write a loop over elements, or give it that array as its last argument."
         )
     kinds = [plain(t) for _, t in arguments]
+    if any(isinstance(t, types.Optional) for t in kinds):
+        raise body.unknown(f"np.{ufunc.__name__} of whole arrays and what may be None")
     layouts = [t.layout for t in kinds[: ufunc.nin] if isinstance(t, types.Array)]
     backwards = layouts.count("F") > layouts.count("C")  # the order in which Numba goes over elements
     compute, made = _of_an_element(body, ufunc, [t.dtype if isinstance(t, types.Array) else t for t in kinds])

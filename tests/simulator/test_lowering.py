@@ -256,6 +256,19 @@ n=q['n']; n<<=1
 n=q['n']; n&=a
 n=q['n']; n/=2
 out[0:2]/=2
+t = 'a' if i else 'b'; out[i] = t == 'a'
+t = 'a' if i else 'b'; out[i] = t < 'b'
+t = 'a' if i else 'bb'; out[i] = len(t)
+t = 'a' if i else 'bb'; print(t)
+print(*(1, 2.5), 3)
+print('x', *(1, 2.5))
+out[i] = a.ctypes.data
+p[i]['v'] = b
+p[i].v = a
+q[i]['p'] = p[i]
+q[i].p = p[i]
+out[i] = 1 / q[i].w.real
+x = a[i] / q[i].w; out[i] = x.real
 b[0]/=2
 """.strip().splitlines()
 

@@ -33,4 +33,4 @@ def without_filecheck() -> None:
 
 if importlib.util.find_spec("filecheck") is None:
     without_filecheck()
-simulator.install(launch_seconds=20)
+simulator.install(launch_seconds=60)  # the longest launch of these tests takes a third of it on an idle core
