@@ -86,11 +86,11 @@ class Device(Protocol):
         ``arguments`` are ViewArguments, Python or NumPy scalars, or tuples of those.
         """
 
-    def fill(self, target: View, value: Any, stream: int) -> None:
-        """``target[...] = value``."""
+    def fill(self, target: View, value: Any, stream: int, line: int) -> None:
+        """``target[...] = value``, asked for at a line of kernels.py."""
 
-    def copy(self, source: View, target: View, stream: int) -> None:
-        """``target[...] = source``."""
+    def copy(self, source: View, target: View, stream: int, line: int) -> None:
+        """``target[...] = source``, asked for at a line of kernels.py."""
 
     def synchronize(self, stream: int | None) -> None:
         """Wait for one stream, or for all."""

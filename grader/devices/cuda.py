@@ -191,11 +191,11 @@ class CudaDevice:
             )
         return DeviceFault(f"the GPU failed: {text}")
 
-    def fill(self, target: View, value: Any, stream: int) -> None:
+    def fill(self, target: View, value: Any, stream: int, line: int) -> None:
         """``target[...] = value``, through the host."""
         self._write(target, np.broadcast_to(filling(numpy_dtype(target.dtype), value), target.shape), stream)
 
-    def copy(self, source: View, target: View, stream: int) -> None:
+    def copy(self, source: View, target: View, stream: int, line: int) -> None:
         """``target[...] = source``, through the host."""
         self._stream(stream).synchronize()
         self._write(target, self._host(source.buffer, source).copy(), stream)

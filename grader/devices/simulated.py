@@ -22,17 +22,21 @@ from grader.plan import Launch
 from grader.plan_dtypes import numpy_dtype
 from grader.plan_memory import View
 from grader.records import Finding, KernelPrints, LaunchRecord, LineCounters, Place, Severity
+from grader.simulator.arguments import arrays_among
 from grader.simulator.configuration import Configuration, LaunchRefused
 from grader.simulator.frontend import KernelError
 from grader.simulator.launch import Simulator, deadline_in
 from grader.simulator.memory import ArrayRef, GlobalSpace
 from grader.simulator.numba_types import declared_type
 from grader.simulator.scheduler import DepthLimit, StepLimit
+from grader.simulator.stream_races import race_of
+from grader.simulator.streams import Operation, StreamOrder
+from grader.simulator.touched import READ, WRITTEN, Touched
 from grader.simulator.unit import Options
 
 
 class SimulatedDevice:
-    """Runs launches on the CPU, in order; streams make no difference to the result."""
+    """Runs launches on the CPU, in order; what a GPU may do in another order, on several streams, is a finding."""
 
     name = "simulated"
 
@@ -59,6 +63,7 @@ class SimulatedDevice:
         self._memory = self._simulator.memory = GlobalSpace(nbytes)
         self._buffers = []
         self._names = {}
+        self._streams = StreamOrder()
 
     def printed(self) -> KernelPrints:
         """What kernels have printed since the last reset, by launch and thread."""
@@ -102,13 +107,15 @@ class SimulatedDevice:
             tuple(declared_type(numpy_dtype(t.dtype), t.ndim, t.layout) for t in signature)
             for signature in kernel.signatures
         ]
+        given = [self._reference(argument) for argument in arguments]
         try:
             result = self._simulator.launch(
                 kernel.function,
                 Configuration(asked.grid, asked.block, asked.shared_bytes, place),
-                [self._reference(argument) for argument in arguments],
+                given,
                 signatures=signatures,
                 options=Options(bool(kernel.options.debug), bool(kernel.options.fastmath)),
+                note_touched=asked.stream != 0,
             )
         except KernelError as error:
             raise Refused(rejected(kernel, error, self._text)) from None
@@ -127,6 +134,8 @@ class SimulatedDevice:
         for line, counters in result.lines.items():
             self._lines[line].update(counters)
         self._prints.add(result.printed, result.lines_left_out)
+        arrays = tuple(arrays_among(given))
+        self._note(Operation(f"the launch of {kernel.name}", place, _handle(asked.stream), result.touched, arrays))
         if endless is not None:
             raise Refused(endless_wait(kernel, endless))
         by_name = {
@@ -134,24 +143,49 @@ class SimulatedDevice:
         }
         self.launches.append(LaunchRecord(kernel.name, asked.line, asked.grid, asked.block, result.counters | by_name))
 
-    def fill(self, target: View, value: Any, stream: int) -> None:
+    def fill(self, target: View, value: Any, stream: int, line: int) -> None:
         """``target[...] = value``."""
         self._note_written(target)
         array = self._array(target)
         array[...] = filling(array.dtype, value)
+        self._note_elements("the assignment", stream, line, (target, WRITTEN))
 
-    def copy(self, source: View, target: View, stream: int) -> None:
+    def copy(self, source: View, target: View, stream: int, line: int) -> None:
         """``target[...] = source``."""
         self._note_written(target)
         self._array(target)[...] = self._array(source).copy()
+        self._note_elements("the copy", stream, line, (source, READ), (target, WRITTEN))
+
+    def _note_elements(self, what: str, stream: int, line: int, *views: tuple[View, int]) -> None:
+        """Something was done (``touched``) to all elements of some views."""
+        touched = []
+        for view, code in views if stream else ():
+            start = self._buffers[view.buffer][0] + view.offset
+            itemsize = numpy_dtype(view.dtype).itemsize
+            touched.append(Touched.of_array(start, view.shape, view.strides, itemsize, code))
+        there = tuple(each for each in touched if each is not None)
+        self._note(Operation(what, self._text.place(line), _handle(stream), there))
+
+    def _note(self, operation: Operation) -> None:
+        """What nothing orders behind what other streams do is a race."""
+        self.findings += [race_of(operation, clash) for clash in self._streams.add(operation)]
 
     def synchronize(self, stream: int | None) -> None:
         """Everything is done as soon as it is asked for."""
+        if stream is None:
+            self._streams.finish_all()
+        else:
+            self._streams.finish(_handle(stream))
 
     def read(self, buffer: int) -> npt.NDArray[np.uint8]:
         """A buffer's bytes."""
         address, nbytes = self._buffers[buffer]
         return self._memory.bytes[address : address + nbytes].copy()
+
+
+def _handle(stream: int) -> int:
+    """A plan's stream as CUDA numbers streams: 0 and 1 are both the default one."""
+    return stream + 1 if stream else 0
 
 
 def _endless(findings: Sequence[Finding]) -> Finding | None:

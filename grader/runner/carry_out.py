@@ -63,9 +63,10 @@ def carry_out(
                 ]
                 device.launch(kernel, operation, arguments)
             case Fill():
-                device.fill(operation.target, _argument(operation.value, "", inputs, binder), operation.stream)
+                value = _argument(operation.value, "", inputs, binder)
+                device.fill(operation.target, value, operation.stream, operation.line)
             case Copy():
-                device.copy(operation.source, operation.target, operation.stream)
+                device.copy(operation.source, operation.target, operation.stream, operation.line)
             case Synchronize():
                 device.synchronize(operation.stream)
     device.synchronize(None)

@@ -20,7 +20,8 @@ findings and counters. No GPU, driver or CUDA toolkit takes part. In the order i
   ``half_calls``, ``vector_calls``, ``memory_calls`` and ``ufunc_calls`` add what Numba offers beyond (``rounding``
   rounds as asked); ``pointers`` are raw addresses, ``printing`` is what threads print, ``raising`` what they raise;
 - ``watch`` (with ``shadow``, ``marks``, ``fences``, ``warp_order``, ``races``) looks for races, ``first_writes`` for
-  reads of what nobody wrote, ``findings`` collects; ``touched`` is what remains of it for what comes after the launch;
+  reads of what nobody wrote, ``findings`` collects; ``touched`` is what remains of it for launches on other streams, of
+  which ``streams`` knows the order, and ``stream_races`` where there is none;
 - ``traffic`` (with ``access_costs``) counts what accesses cost, ``execution`` how well warps are filled, ``spots``
   spares loops to find both out again; ``performance_advice`` (with ``promotions``) makes sentences of it;
 - ``rejections`` cuts Numba's messages to what helps, and ``advice`` says what to try; ``sources`` and ``positions``

@@ -95,18 +95,20 @@ class Simulator:
         *,
         signatures: Sequence[tuple[Any, ...]] = (),
         options: Options = PLAIN,
+        note_touched: bool = False,
     ) -> SimulatedLaunch:
         """Run ``kernel``, typed for the first of ``signatures`` that fits, or for the arguments where it has none.
 
-        ``arguments`` are ArrayRefs, NumPy or Python scalars, or tuples of those. Raises LaunchRefused,
-        frontend.KernelError (Numba rejects it), NotSimulated, StepLimit.
+        ``arguments`` are ArrayRefs, NumPy or Python scalars, or tuples of those. ``note_touched`` asks for
+        ``SimulatedLaunch.touched``. Raises LaunchRefused, frontend.KernelError (Numba rejects it), NotSimulated,
+        StepLimit.
         """
         check_geometry(self.gpu, configuration.grid, configuration.block)
         given = tuple(type_of(argument) for argument in arguments)
         wanted = choose_signature(given, signatures)
         program = self._program(kernel, wanted, options)
         names = kernel.__code__.co_varnames
-        return self.launch_program(program, configuration, arguments, given, wanted, names)
+        return self.launch_program(program, configuration, arguments, given, wanted, names, note_touched=note_touched)
 
     def launch_program(
         self,

@@ -58,6 +58,21 @@ class Touched:
             return cls.whole(start, codes.size * granule, int(codes[0]))
         return cls(start, granule, codes.copy())
 
+    @classmethod
+    def of_array(
+        cls, start: int, shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int, code: int
+    ) -> Touched | None:
+        """The elements of an array at ``start``, to all of which the same was done; gaps between them were not."""
+        if 0 in shape:
+            return None
+        steps = [(n - 1) * s for n, s in zip(shape, strides, strict=True)]
+        first, last = sum(min(step, 0) for step in steps), sum(max(step, 0) for step in steps) + itemsize
+        if last - first == math.prod(shape) * itemsize and 0 not in strides:
+            return cls.whole(start + first, last - first, code)
+        codes = np.zeros(last - first, np.uint8)
+        np.ndarray((*shape, itemsize), np.uint8, codes, -first, (*strides, 1))[...] = code
+        return cls.of(start + first, 1, codes)
+
     @property
     def stop(self) -> int:
         """The first address behind it."""

@@ -10,7 +10,6 @@ imported, aliased or captured goes on working, with Numba's own types, rules and
 - ``heap`` is the device's memory; ``driver`` (with ``driver_memory``) answers the calls that Numba makes to
   NVIDIA's driver;
 - ``kernel`` stands for a compiled kernel; ``arguments`` turns what it is called with into arrays of the heap;
-- ``streams`` knows what orders launches and copies, and ``stream_races`` says where nothing does;
 - ``host_findings`` looks at how the host launches;
 - ``session`` launches on the simulator, ``telling`` tells who traces; ``captured`` notices globals that have changed;
 - ``rejected`` says what is wrong with a kernel that Numba rejects;

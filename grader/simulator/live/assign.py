@@ -11,7 +11,7 @@ import numpy as np
 
 from grader.simulator.live.binding import number
 from grader.simulator.live.driver import DriverApi
-from grader.simulator.live.streams import is_default
+from grader.simulator.streams import is_default
 from grader.simulator.touched import READ, WRITTEN, Touched
 
 
@@ -44,14 +44,16 @@ class Assignment:
         if is_default(handle):
             self._api.streams.finish_all()
             return
-        touched = []
-        for array, code in ((source, READ), (target, WRITTEN)):
-            place = self._api.place(number(array.device_ctypes_pointer))
-            steps = [(n - 1) * s for n, s in zip(array.shape, array.strides, strict=True)]
-            first, last = sum(min(step, 0) for step in steps), sum(max(step, 0) for step in steps)
-            codes = np.zeros(last - first + array.dtype.itemsize, np.uint8)
-            np.ndarray((*array.shape, array.dtype.itemsize), np.uint8, codes, -first, (*array.strides, 1))[...] = code
-            touched.append(Touched.of(place + first, 1, codes))
+        touched = [
+            Touched.of_array(
+                self._api.place(number(array.device_ctypes_pointer)),
+                array.shape,
+                array.strides,
+                array.dtype.itemsize,
+                code,
+            )
+            for array, code in ((source, READ), (target, WRITTEN))
+        ]
         self._api.on_copy("the assignment", handle, tuple(each for each in touched if each is not None))
 
     def _elements(self, array: Any) -> np.ndarray[Any, Any]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from grader.simulator.live.binding import api_error, host_bytes, number
 from grader.simulator.live.heap import Heap, OutOfMemory
-from grader.simulator.live.streams import StreamOrder, is_default
+from grader.simulator.streams import StreamOrder, is_default
 from grader.simulator.touched import READ, SILENT, WRITTEN, Touched
 
 

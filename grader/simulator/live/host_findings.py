@@ -19,10 +19,10 @@ from grader.simulator.live.arguments import Arguments
 from grader.simulator.live.callers import copied_array
 from grader.simulator.live.heap import Heap
 from grader.simulator.live.kernel import SimulatedKernel
-from grader.simulator.live.stream_races import named
-from grader.simulator.live.streams import Operation
 from grader.simulator.memory import ArrayRef
 from grader.simulator.sources import AnyFile
+from grader.simulator.stream_races import named
+from grader.simulator.streams import Operation
 from grader.traces import LaunchTrace
 
 

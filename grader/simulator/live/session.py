@@ -27,13 +27,13 @@ from grader.simulator.live.heap import Heap
 from grader.simulator.live.host_findings import look_at_host, look_at_outputs, unwritten_copy
 from grader.simulator.live.kernel import SimulatedKernel, numbas_own
 from grader.simulator.live.rejected import rejection
-from grader.simulator.live.stream_races import race_of
-from grader.simulator.live.streams import Operation, is_default
 from grader.simulator.live.telling import Telling
 from grader.simulator.memory import ArrayRef
 from grader.simulator.raising import Raised
 from grader.simulator.scheduler import StepLimit
 from grader.simulator.sources import AnyFile
+from grader.simulator.stream_races import race_of
+from grader.simulator.streams import Operation, is_default
 from grader.simulator.touched import Touched
 from grader.traces import LaunchTrace
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from grader.records import Finding, Severity
-from grader.simulator.live.streams import Operation
+from grader.simulator.streams import Operation
 from grader.traces import LaunchTrace
 
 

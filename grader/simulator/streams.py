@@ -1,7 +1,7 @@
-"""What orders the launches and copies of several streams. Runs in anybody's own process.
+"""What orders the launches and copies of several streams. Runs in the runner, or in anybody's own process.
 
-In: launches, copies, waits, in the order in which a script asks for them. Out: pairs that touch the same memory, of
-which one changes it, and that a GPU may do in any order. Each stream has a vector clock, as Lamport's "happened
+In: launches, copies, waits, in the order in which a host function asks for them. Out: pairs that touch the same memory,
+of which one changes it, and that a GPU may do in any order. Each stream has a vector clock, as Lamport's "happened
 before" asks for (L. Lamport, "Time, Clocks, and the Ordering of Events in a Distributed System", 1978; C. Fidge,
 "Timestamps in Message-Passing Systems That Preserve the Partial Ordering", 1988): how many operations of each other
 stream are over before its next one begins.

@@ -1,4 +1,5 @@
-"""Sentences about launches and copies on different streams that nothing orders. Runs in anybody's own process.
+"""Sentences about launches and copies on different streams that nothing orders. Runs in the runner, or in anybody's
+own process.
 
 In: a clash of ``streams``. Out: a finding with both lines, the array and an index.
 """
@@ -10,8 +11,8 @@ from collections.abc import Iterable
 import numpy as np
 
 from grader.records import Finding, Severity
-from grader.simulator.live.streams import Clash, Operation
 from grader.simulator.memory import ArrayRef
+from grader.simulator.streams import Clash, Operation
 from grader.simulator.touched import ATOMIC, SILENT, WRITTEN
 
 _CHANGES = WRITTEN | SILENT | ATOMIC
