@@ -163,6 +163,7 @@ class CudaDevice:
             raise Refused(rejected(kernel, KernelError(*explain(error)), self._text)) from None
         except self._cuda.cudadrv.driver.CudaAPIError as error:
             raise self._device_error(error, str(place)) from None
+        self._collect()
         self.launches.append(LaunchRecord(kernel.name, asked.line, asked.grid, asked.block, {"launches": 1}))
 
     def _dispatcher(self, kernel: Kernel) -> Any:

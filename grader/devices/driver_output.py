@@ -1,9 +1,7 @@
 """What the CUDA driver writes to this process's stdout: kernels print there. Runs in the runner.
 
-In: file descriptor 1. Out: the text that came through it.
-
-The driver writes through the C library, past Python's ``sys.stdout``, and when the host waits for it (CUDA C++
-Programming Guide, "Formatted Output"). So file descriptor 1 is a file of ours until ``close``.
+The driver writes through the C library, past Python's ``sys.stdout``, when the host launches a kernel or waits for one
+(CUDA C++ Programming Guide, "Formatted Output"). So file descriptor 1 becomes a file of ours, for the rest of the job.
 """
 
 from __future__ import annotations
@@ -15,17 +13,19 @@ import tempfile
 
 
 class DriverOutput:
-    """Collects from when it is made until ``close``."""
+    """Collects from when it is made until the process ends."""
 
     def __init__(self) -> None:
-        _flush()
-        self._file = tempfile.TemporaryFile()  # noqa: SIM115  until close
-        self._stdout = os.dup(1)
+        self._library = ctypes.CDLL(None)  # the C library that the driver uses, too
+        self._flush()
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115  until the process ends
         os.dup2(self._file.fileno(), 1)
 
     def take(self, limit: int) -> tuple[list[str], int]:
         """The lines since the last call, and how many more lines there were after ``limit`` bytes of them."""
-        _flush()
+        self._flush()
+        if not self._file.seek(0, os.SEEK_END):
+            return [], 0
         self._file.seek(0)
         kept, left_out = self._file.read(limit), 0
         while more := self._file.read(1 << 20):
@@ -35,16 +35,10 @@ class DriverOutput:
         lines = kept.decode("utf-8", "replace").split("\n")
         if not lines[-1]:
             lines.pop()
+        elif left_out:
+            left_out -= 1  # the rest of the last one
         return lines, left_out
 
-    def close(self) -> None:
-        """Give stdout back."""
-        _flush()
-        os.dup2(self._stdout, 1)
-        os.close(self._stdout)
-        self._file.close()
-
-
-def _flush() -> None:
-    sys.stdout.flush()
-    ctypes.CDLL(None).fflush(None)
+    def _flush(self) -> None:
+        sys.stdout.flush()
+        self._library.fflush(None)

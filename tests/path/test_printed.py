@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import random
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -103,6 +106,26 @@ def test_a_print_that_steers_a_terminal_or_is_no_text_travels_as_it_is(candidate
     judged.check("scale", n=1)
     assert judged.kernels_printed.lines == ("\x1b[2J\u202e\\ud800 one", "two")
     assert first_lines(judged.kernels_printed) == "\\x1b[2J\\u202e\\ud800 one\ntwo"
+
+
+DRIVER = """
+import ctypes, os
+from grader.devices.driver_output import DriverOutput
+output, library = DriverOutput(), ctypes.CDLL(None)
+for limit in (1000, 30, 27):
+    for k in range(5):
+        library.printf(b"line %d\\n", k)
+    os.write(2, f"{output.take(limit)}\\n".encode())
+os.write(2, f"{output.take(1000)}\\n".encode())
+"""
+
+
+def test_what_a_driver_writes_past_python_is_taken_in_pieces_and_counted():
+    done = subprocess.run([sys.executable, "-c", DRIVER], capture_output=True, text=True, check=True)
+    lines = [f"line {k}" for k in range(5)]
+    expected = [(lines, 0), ([*lines[:4], "li"], 0), ([*lines[:3], "line 3"], 1), ([], 0)]
+    assert [ast.literal_eval(line) for line in done.stderr.splitlines()] == expected
+    assert done.stdout == ""
 
 
 def test_only_the_last_of_several_calls_tells_its_prints(candidate):

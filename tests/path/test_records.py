@@ -144,15 +144,24 @@ def turn(c, out):
 
 
 @pytest.fixture
-def judge(children: Children, tmp_path: Path) -> Callable[..., Failure | None]:
-    """What is wrong with a text as kernels.py in one call; None if it is right."""
+def candidate(children: Children, tmp_path: Path) -> Callable[..., Candidate]:
+    """The Candidate whose kernels.py has a text."""
 
-    def judged(text: str, entry: str, problems: dict[str, Problem] | None = None, **sizes: int) -> Failure | None:
+    def make(text: str, problems: dict[str, Problem] = PROBLEMS) -> Candidate:
         (tmp_path / "kernels.py").write_text(PRELUDE + textwrap.dedent(text), encoding="utf-8")
         settings = Settings(device="simulated", seed=3, limits=Limits(cpu_seconds=10, memory_bytes=1 << 30))
-        made = Candidate(read_submission(tmp_path), problems or PROBLEMS, children, settings)
+        return Candidate(read_submission(tmp_path), problems, children, settings)
+
+    return make
+
+
+@pytest.fixture
+def judge(candidate: Callable[..., Candidate]) -> Callable[..., Failure | None]:
+    """What is wrong with a text as kernels.py in one call; None if it is right."""
+
+    def judged(text: str, entry: str, problems: dict[str, Problem] = PROBLEMS, **sizes: int) -> Failure | None:
         try:
-            made.check(entry, **sizes)
+            candidate(text, problems).check(entry, **sizes)
         except CheckFailed as failed:
             return failed.failure
         return None
@@ -230,6 +239,12 @@ def test_the_host_may_look_at_fields_and_work_on_one(judge):
 def test_a_record_of_the_call_fills_an_array(judge):
     text = mirror("out[i].x = out[i].x - by.x + mine[0].x; out[i].y = mine[0].y", host="out[:] = by")
     assert judge(text, "mirror", n=45) is None
+
+
+def test_counters_are_of_each_number_in_a_record_and_outputs_of_records(candidate):
+    run = candidate(mirror()).simulate("mirror", n=45)
+    assert (run.outputs, run.loads_of_p, run.stores_of_out) == (45, 90, 90)
+    assert run.shared_stores == 90  # a whole record
 
 
 TABLES = """
