@@ -76,7 +76,7 @@ NOT_SIMULATED = {
         for name in ("j0", "j1", "jn", "y0", "y1", "yn")
         for suffix in ("", "f")
     },
-    "fp16.atomicAdd": "it takes a pointer, which a kernel in Python cannot get",
+    "fp16.atomicAdd": "it takes a raw pointer, through which atomic operations are not known",
     "fp16.__half": "a class for C++ bindings: types.float16 and np.float16 convert",
 }
 # Modules of numba-cuda for number formats that NumPy lacks.
