@@ -112,4 +112,4 @@ class Touched:
             low -= (low - (self if self.codes.size > 1 else earlier).start) % unit
             high += -(high - low) % unit
         clash = _CLASH[earlier._codes(low, high, unit), self._codes(low, high, unit)]
-        return low + int(np.argmax(clash)) * unit if clash.any() else None
+        return max(low + int(np.argmax(clash)) * unit, self.start, earlier.start) if clash.any() else None
