@@ -41,6 +41,13 @@ class Region:
     unmarked: int = 0  # accesses in unmarked_reads
     marked: bool = False  # whether reads have been marked since
     written: bool = False
+    newest: int = -1  # the most barriers that the block of somebody who touched it had passed
+
+    def touch(self, epoch: Any) -> None:
+        """Somebody touches it whose block has passed ``epoch`` barriers (one number, or one per lane)."""
+        newest = epoch.max(initial=-1) if isinstance(epoch, np.ndarray) else epoch
+        if newest > self.newest:
+            self.newest = int(newest)
 
     @property
     def is_untouched(self) -> bool:
@@ -142,9 +149,12 @@ class Shadow:
                 codes[(touch() if callable(touch) else touch).granules] |= READ
         return codes
 
-    def forget_reads(self) -> None:
-        """Every thread that could still be raced with has passed a barrier."""
-        self.regions.clear()
+    def forget_before(self, epoch: int) -> None:
+        """Every block that still runs has passed ``epoch`` barriers: nobody races with what came before the last one.
+
+        Blocks that came to it early may have touched something since: that stays.
+        """
+        self.regions = {root: region for root, region in self.regions.items() if region.newest >= epoch}
 
 
 def _add(mark: Mark, touch: Touch, numbering: Numbering, published: Order) -> None:

@@ -90,11 +90,12 @@ class Spot:
             return False
         by = int(index[0]) - int(known[0])
         # The ends first: lanes that move differently mostly do so there.
-        if int(index[-1]) - int(known[-1]) != by or not np.array_equal(index, known + by):
+        if int(index[-1]) - int(known[-1]) != by:
             return False
         least, largest = self._ranges.get(axis) or (int(known.min()), int(known.max()))
-        # One from the end would go on at the other end.
-        if least < 0 or least + by < 0 or largest + by >= self.array.shape[axis]:
+        # One from the end would go on at the other end; so would one that its dtype cannot hold.
+        last = min(self.array.shape[axis] - 1, np.iinfo(known.dtype).max)
+        if least < 0 or least + by < 0 or largest + by > last or not np.array_equal(index, known + by):
             return False
         self._ranges[axis] = least + by, largest + by
         self.wide[axis] = index

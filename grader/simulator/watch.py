@@ -71,12 +71,12 @@ class Watch:
             if not isinstance(self._epoch, np.ndarray):
                 self._epoch = np.full(self._machine.wave.blocks, self._epoch, np.int32)
             self._epoch[slots] += 1
-            alive = self._machine.wave.alive_per_block() > 0
-            if not (self._epoch[alive] == self._epoch[alive][:1]).all():
-                return
         shadow = self._shadows.of_shared()
         if shadow is not None:
-            shadow.forget_reads()
+            epoch = self._epoch
+            if isinstance(epoch, np.ndarray):
+                epoch = epoch[self._machine.wave.alive_per_block() > 0].min(initial=np.iinfo(np.int32).max)
+            shadow.forget_before(int(epoch))
 
     def passed_grid_barrier(self) -> None:
         """All threads of the launch have met: what comes is ordered behind all that was."""
@@ -141,6 +141,8 @@ class Watch:
             return
         touch = self._touch(shadow, array, elements, inside, place, unit, atomic=False)
         regions = shadow.regions_of(array.root)
+        for region in regions:
+            region.touch(touch.epoch)
         if not any(region.written for region in regions):
             regions[0].unmarked_reads.append(touch)
             regions[0].unmarked += touch.granules.size
@@ -173,6 +175,7 @@ class Watch:
             touch = Touch(spot.elements + shift, threads, epoch, warp_epoch, site, PLAIN, time)
             return self._shadows.in_granules(touch, shadow, array, spot.unit)
 
+        region.touch(epoch)
         region.unmarked_reads.append(later)
         region.unmarked += threads.size * max(array.dtype.itemsize // shadow.granule, 1)
         if region.unmarked > MAX_UNMARKED:
@@ -214,6 +217,7 @@ class Watch:
             touch.kind = np.where(silent & self._is_first_here(shadow.writes, touch), SILENT, PLAIN).astype(np.uint8)
         shadow.writes.set(touch)
         for region in regions:
+            region.touch(touch.epoch)
             region.written = True
         spread = np.repeat(values, repeat) if repeat > 1 and isinstance(values, np.ndarray) else values
         self._races.check_crowd(shadow, touch, array, spread)
@@ -236,6 +240,7 @@ class Watch:
                 shadow.keep_set_up(touch, self._number)
             shadow.mark_atomic(touch, self._number, self._fences.order)
             for region in regions:
+                region.touch(touch.epoch)
                 region.written = True
         # What it sees orders what comes after it, not itself.
         self._fences.atomic(self._active_threads(), self._time)

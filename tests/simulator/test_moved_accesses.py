@@ -206,3 +206,24 @@ def test_each_turn_of_a_private_arrays_reads_is_counted(launch):
     result = launch(kernel, 1, THREADS, np.zeros(THREADS, np.float32))
     assert result.counters["local_loads"] == 24 * THREADS
     assert result.counters["local_stores"] == 8 * THREADS
+
+
+@pytest.mark.parametrize("first", [-100, -1, 0, 3, 100])
+@pytest.mark.parametrize("then", [-106, -2, 0, 50, 100])
+@pytest.mark.parametrize("ends", ["alike", "as much modulo 256"])
+def test_narrow_indices_are_where_they_say_also_if_they_move_by_more_than_they_hold(launch, first, then, ends):
+    def kernel(table, x, out):
+        t = cuda.threadIdx.x
+        for k in range(2):
+            i = table[k, t]
+            out[k, t] = x[i]
+
+    x = np.arange(200, dtype=np.float32)
+    table = np.zeros((2, 32), np.int8)
+    table[0], table[1] = first, then
+    if ends != "alike":
+        by = (then - first) % 256
+        table[:, [0, -1]] = [[0], [by]] if by <= 127 else [[127], [by - 129]]
+    out = np.zeros((2, 32), np.float32)
+    launch(kernel, 1, 32, table, x, out)
+    np.testing.assert_array_equal(out, x[table])

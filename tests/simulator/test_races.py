@@ -456,3 +456,52 @@ def reads_a_row_too_many(x, out):
 def test_what_a_later_turn_of_a_loop_reads_is_looked_at_like_the_first(launch, kernel, kinds):
     result = launch(kernel, 2, 32, np.arange(32, dtype=F), np.zeros(32, F))
     assert {finding.kind for finding in result.findings if finding.severity is Severity.ERROR} == kinds
+
+
+def writes_after_a_barrier_that_another_block_is_late_for(turns, out):
+    s = cuda.shared.array(64, float32)
+    t = cuda.threadIdx.x
+    late, early = (turns, 3 * turns) if cuda.blockIdx.x == 1 else (0, 3 * turns)
+    total = float32(0)
+    for k in range(late):
+        total = total + k if total < 99 else float32(0)
+    cuda.syncthreads()
+    if cuda.blockIdx.x == 0:
+        s[t] = t
+        for k in range(early):
+            total = total + k if total < 99 else float32(0)
+        cuda.syncthreads()  # in block 0 alone
+        s[63 - t] = total
+    out[cuda.grid(1)] = total
+
+
+def reads_after_a_barrier_that_another_block_is_late_for(turns, out):
+    s = cuda.shared.array(64, float32)
+    t = cuda.threadIdx.x
+    late, early = (turns, 3 * turns) if cuda.blockIdx.x == 1 else (0, 3 * turns)
+    total = float32(0)
+    s[t] = t
+    for k in range(late):
+        total = total + k if total < 99 else float32(0)
+    cuda.syncthreads()
+    if cuda.blockIdx.x == 0:
+        total += s[63 - t]
+        for k in range(early):
+            total = total + k if total < 99 else float32(0)
+        cuda.syncthreads()  # in block 0 alone
+        s[t] = total
+    out[cuda.grid(1)] = total
+
+
+@pytest.mark.parametrize("turns", [10, 200, 500])
+@pytest.mark.parametrize(
+    "kernel",
+    [writes_after_a_barrier_that_another_block_is_late_for, reads_after_a_barrier_that_another_block_is_late_for],
+)
+def test_a_block_that_comes_late_to_a_barrier_hides_no_race_of_one_that_is_past_it(launch, kernel, turns):
+    assert [f for f in launch(kernel, 2, 64, turns, np.zeros(128, F)).findings if f.severity is Severity.ERROR] == []
+    scope = {"cuda": cuda, "float32": float32}
+    text = inspect.getsource(kernel).replace("cuda.syncthreads()  # in block 0 alone", "pass")
+    exec(compile(text, __file__, "exec"), scope)
+    found = launch(scope[kernel.__name__], 2, 64, turns, np.zeros(128, F)).findings
+    assert {f.kind for f in found if f.severity is Severity.ERROR} == {"race"}
