@@ -5,7 +5,8 @@ In: fences, atomics and barriers as they are passed. Out: whether an access is o
 After the PTX ISA's memory consistency model ("Causality order"): a write is ordered before another thread's access
 where a fence follows it, an atomic operation follows the fence, and an atomic operation of the other thread follows
 that. Between write and fence, and between fence and atomic, a barrier may hand on to another thread; so it may after
-the other side's atomic. Which atomic is not asked: rather a race unseen than right code blamed.
+the other side's atomic. Atomics come in the order in which they were executed, lane after lane within one instruction;
+at which address they are is not asked, nor in which order older ones came: rather a race unseen than right code blamed.
 """
 
 from __future__ import annotations
@@ -43,8 +44,7 @@ class Fences:
         """These blocks (an index array or slice, through the launch) pass a barrier: all know what one does."""
         self._block_met[blocks] = time
         if self._known is not None:
-            by_block = self._known.acquired.reshape(self._blocks, -1)
-            by_block[blocks] = by_block[blocks].max(axis=1, keepdims=True)
+            self._known.share(blocks, self._blocks)
 
     def met_in_grid(self, time: int) -> None:
         """All threads of the launch meet: what comes is ordered behind all that was."""
@@ -54,8 +54,7 @@ class Fences:
         """These warps (through the launch) pass a ``syncwarp``."""
         self._warp_met[warps] = time
         if self._known is not None:
-            by_warp = self._known.acquired.reshape(-1, WARP_SIZE)
-            by_warp[warps] = by_warp[warps].max(axis=1, keepdims=True)
+            self._known.share(warps, self._warp_met.size)
 
     def fence(self, threads: Threads, time: int, *, for_device: bool) -> None:
         """These threads execute ``threadfence``, or ``threadfence_block``."""
@@ -72,25 +71,33 @@ class Fences:
         if known is None:
             return
         known.acquired[threads] = time
-        blocks, warps = np.unique(self._number.block(threads)), np.unique(self._number.warp(threads))
+        turns = known.turns + 1 + np.arange(threads.size)
+        known.turns += threads.size
+        known.acquired_turn[threads] = turns
+        of_blocks = np.unique(self._number.block(threads), return_index=True, return_inverse=True)
+        of_warps = np.unique(self._number.warp(threads), return_index=True)
         for row in (DEVICE, BLOCK):
-            known.published[row, threads] = known.fenced[row, threads]
-            covered = known.covered[row]
-            np.maximum.at(covered, self._number.block(threads), known.covers[row, threads])
+            known.published.extend(row, threads, known.fenced[row, threads], turns)
+            blocks, first, which = of_blocks
+            covers = np.zeros(blocks.size, np.int64)
+            np.maximum.at(covers, which, known.covers[row, threads])
+            known.covered.extend(row, blocks, covers, turns[first])
             # Fences of others, before a barrier that these threads have passed, too.
-            for groups, met, width in (
-                (blocks, self._block_met, 1 << self._number.shift),
-                (warps, self._warp_met, WARP_SIZE),
+            for groups, first, met, width in (
+                (*of_blocks[:2], self._block_met, 1 << self._number.shift),
+                (*of_warps, self._warp_met, WARP_SIZE),
             ):
                 fenced = known.fenced[row].reshape(-1, width)[groups]
                 handed_on = (fenced <= met[groups][:, None]) & (fenced > NEVER)
                 if not handed_on.any():
                     continue
-                published = known.published[row].reshape(-1, width)
-                published[groups] = np.where(handed_on, fenced, published[groups])
-                covers = known.covers[row].reshape(-1, width)[groups]
-                theirs = groups if width > WARP_SIZE else groups >> (self._number.shift - WARP_SHIFT)
-                np.maximum.at(covered, theirs, np.where(handed_on, covers, NEVER).max(axis=1))
+                which, lanes = np.nonzero(handed_on)
+                known.published.extend(row, groups[which] * width + lanes, fenced[handed_on], turns[first][which])
+                by_group = np.where(handed_on, known.covers[row].reshape(-1, width)[groups], NEVER).max(axis=1)
+                shift = 0 if width > WARP_SIZE else self._number.shift - WARP_SHIFT
+                theirs, start = np.unique(groups >> shift, return_index=True)
+                starts = np.minimum.reduceat(turns[first], start)
+                known.covered.extend(row, theirs, np.maximum.reduceat(by_group, start), starts)
 
     # ------------------------------------------------------------------ what that orders
 
@@ -106,13 +113,38 @@ class Fences:
         theirs = self._number.block_of_mark(marks)
         row = np.where(theirs == self._number.block(mine), BLOCK, DEVICE)
         one = marks >= 0
-        published = known.published[row, np.where(one, marks, 0)]
+        turn = known.acquired_turn[mine]
+        published = known.published.seen(row, np.where(one, marks, 0), time, turn)
         if not one.all():
-            of_block = known.published.reshape(2, self._blocks, -1).max(axis=2)[row, np.maximum(theirs, 0)]
-            published = np.where(one, published, of_block)
-        published = np.maximum(published, known.covered[row, np.maximum(theirs, 0)])
+            of_block = known.published.until.reshape(2, self._blocks, -1).max(axis=2)[row, np.maximum(theirs, 0)]
+            published = np.where(one, published, time <= of_block)
+        published |= known.covered.seen(row, np.maximum(theirs, 0), time, turn)
         # Several blocks: nobody remembers who they were.
-        return np.asarray(met | (seen & ((theirs == NOBODY) | (time <= published))))
+        return np.asarray(met | (seen & ((theirs == NOBODY) | published)))
+
+
+class _Published:
+    """Up to when accesses are published, each by a thread or a block, and by which atomic the last of them were."""
+
+    def __init__(self, count: int) -> None:
+        self.until: Times = np.zeros((2, count), np.int64)
+        self._turn: Times = np.zeros((2, count), np.int64)  # of the atomic that published what came after _before
+        self._before: Times = np.zeros((2, count), np.int64)
+
+    def extend(self, row: int, who: Threads, until: Times, turn: Times) -> None:
+        """The atomics of these turns publish what ``who`` (each once) did until then."""
+        known = self.until[row, who]
+        more = until > known
+        if more.any():
+            who = who[more]
+            self._before[row, who] = known[more]
+            self.until[row, who] = until[more]
+            self._turn[row, who] = turn[more]
+
+    def seen(self, row: Any, who: Threads, time: Any, turn: Times) -> npt.NDArray[np.bool_]:
+        """Which accesses, at ``time``, an atomic of this turn sees published. Of older ones that is not known: all."""
+        later = (time <= self._before[row, who]) | (turn > self._turn[row, who])
+        return np.asarray((time <= self.until[row, who]) & later)
 
 
 class _Known:
@@ -121,6 +153,14 @@ class _Known:
     def __init__(self, blocks: int, threads: int) -> None:
         self.fenced: Times = np.zeros((2, threads), np.int64)  # the last fence
         self.covers: Times = np.zeros((2, threads), np.int64)  # up to when it covers what others of its block did
-        self.published: Times = np.zeros((2, threads), np.int64)  # up to when a thread's own accesses are
-        self.covered: Times = np.zeros((2, blocks), np.int64)  # up to when all accesses of a block are
+        self.published = _Published(threads)  # of a thread's own accesses
+        self.covered = _Published(blocks)  # of all accesses of a block
         self.acquired: Times = np.zeros(threads, np.int64)  # the last atomic, own or handed on
+        self.acquired_turn: Times = np.zeros(threads, np.int64)
+        self.turns = 0  # of atomics so far, by each thread
+
+    def share(self, groups: Any, count: int) -> None:
+        """Threads of these groups, of ``count`` equally large ones, meet: all have acquired what one has."""
+        for each in (self.acquired, self.acquired_turn):
+            by_group = each.reshape(count, -1)
+            by_group[groups] = by_group[groups].max(axis=1, keepdims=True)

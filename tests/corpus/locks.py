@@ -25,7 +25,7 @@ def lock_of_a_block(mutex, total, x):
         # wrong: pass -> race on total at: total[0] += mine
         # wrong: cuda.threadfence_block() -> race on total at: total[0] += mine
         cuda.atomic.exch(mutex, 0, 0)
-        # wrong: pass -> endless-wait at: pass
+        # wrong: pass -> endless-wait at: while
         # wrong: mutex[0] = 0 -> race on mutex
 
 

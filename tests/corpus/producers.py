@@ -144,7 +144,7 @@ def ring(x, slots, filled, emptied, out):
             out[k] = slots[k % slots.size]
             cuda.threadfence()
             cuda.atomic.add(emptied, 0, 1)
-            # wrong: pass -> endless-wait at: pass
+            # wrong: pass -> endless-wait at: while
 
 
 def run_ring(bench):
@@ -164,9 +164,9 @@ def barrier_of_the_grid(x, arrived, out):
     cuda.syncthreads()
     if t == 0:
         s[0] = cuda.atomic.add(arrived, 0, 1)
-        # wrong: s[0] = arrived[0] -> endless-wait at: pass | while
+        # wrong: s[0] = arrived[0] -> endless-wait at: while
         while cuda.atomic.add(arrived, 0, 0) < cuda.gridDim.x:
-            # wrong: while cuda.atomic.add(arrived, 0, 0) <= cuda.gridDim.x: -> endless-wait at: pass | while
+            # wrong: while cuda.atomic.add(arrived, 0, 0) <= cuda.gridDim.x: -> endless-wait at: while
             pass
     cuda.syncthreads()
     # wrong: pass -> race on x at: out[b, t] = x[(b + 1) % cuda.gridDim.x, 31 - t]

@@ -128,6 +128,8 @@ def last_block_finishes(x, partial, tickets, out):
     cuda.syncthreads()
     # wrong: pass -> race on is_last at: if is_last[0]
     if is_last[0] and t == 0:
+        # wrong: if b == 0 and t == 0: -> race on partial at: total += partial[k]
+        # wrong: if t == 0: -> race on partial at: total += partial[k]
         total = 0.0
         for k in range(cuda.gridDim.x):
             total += partial[k]
@@ -157,6 +159,7 @@ def last_block_all_threads(x, partial, tickets, out):
     cuda.syncthreads()
     # wrong: pass -> race on is_last at: if is_last[0]:
     if is_last[0]:
+        # wrong: if b == 0: -> race on partial at: total += partial[k, t]
         total = 0.0
         for k in range(cuda.gridDim.x):
             total += partial[k, t]

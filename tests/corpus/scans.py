@@ -200,7 +200,7 @@ def chained(x, flags, sums, out):
         # wrong: cuda.threadfence_block() -> race on sums at: base[0] = sums[b - 1]
         cuda.atomic.exch(flags, b, 1)
         # wrong: flags[b] = 1 -> race on flags
-        # wrong: pass -> endless-wait at: pass
+        # wrong: pass -> endless-wait at: while
     cuda.syncthreads()
     # wrong: pass -> race on base at: out[cuda.grid(1)] = base[0] + s[t]
     out[cuda.grid(1)] = base[0] + s[t]

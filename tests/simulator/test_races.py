@@ -505,3 +505,50 @@ def test_a_block_that_comes_late_to_a_barrier_hides_no_race_of_one_that_is_past_
     exec(compile(text, __file__, "exec"), scope)
     found = launch(scope[kernel.__name__], 2, 64, turns, np.zeros(128, F)).findings
     assert {f.kind for f in found if f.severity is Severity.ERROR} == {"race"}
+
+
+def waits_for_the_other_block(data, flag, out):
+    t, b = cuda.threadIdx.x, cuda.blockIdx.x
+    if b == 0:
+        if t == 0:
+            while cuda.atomic.add(flag, 0, 0) == 0:  # until it is there
+                pass
+        cuda.syncthreads()
+        out[t] = data[t]
+    else:
+        data[t] = t
+        cuda.threadfence()
+        cuda.syncthreads()
+        if t == 0:
+            cuda.atomic.exch(flag, 0, 1)
+
+
+def waits_for_all_blocks(data, count, out):
+    t, b = cuda.threadIdx.x, cuda.blockIdx.x
+    if b > 0:
+        data[t] = t
+        cuda.threadfence()
+    cuda.syncthreads()
+    if t == 0:
+        cuda.atomic.add(count, 0, 1)  # all blocks with one instruction, block 0 first
+        while cuda.atomic.add(count, 0, 0) < 2:  # until it is there
+            pass
+    cuda.syncthreads()
+    if b == 0:
+        out[t] = data[t]
+
+
+@pytest.mark.parametrize("kernel", [waits_for_the_other_block, waits_for_all_blocks])
+@pytest.mark.parametrize("waits", [True, False])
+def test_an_atomic_that_comes_before_the_one_that_publishes_sees_nothing(launch, kernel, waits):
+    lines = inspect.getsource(kernel).split("\n")
+    once = {"== 0:  # until": "if cuda.atomic.add(flag, 0, 0) == 0:", "< 2:  # until": "if t > 0:"}
+    for number, line in enumerate(lines):
+        for end, instead in once.items():
+            if end in line and not waits:
+                lines[number] = line[: line.index("while")] + instead
+    scope = {"cuda": cuda}
+    exec(compile("\n".join(lines), __file__, "exec"), scope)
+    result = launch(scope[kernel.__name__], 2, 64, np.zeros(64), np.zeros(1, np.int32), np.zeros(64))
+    errors = {(f.kind, f.array) for f in result.findings if f.severity is Severity.ERROR}
+    assert errors == (set() if waits else {("race", "data")})
