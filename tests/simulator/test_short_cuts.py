@@ -1,0 +1,123 @@
+"""What loops repeat is not looked at anew each time: random kernels give the same findings, counts, results as if."""
+
+# mypy: ignore-errors
+from __future__ import annotations
+
+import importlib.util
+import random
+
+import numpy as np
+import pytest
+
+from grader.simulator import watch
+from grader.simulator.shadow import Region, Shadow
+from grader.simulator.spots import Spot
+from grader.simulator.traffic import _Pattern
+
+HEAD = """
+from numba import cuda, float32, float64, int32
+
+def kernel(row, table, offsets, narrow, out):
+    tile = cuda.shared.array((8, 16), float32)
+    line = cuda.shared.array(96, int32)
+    mine = cuda.local.array(8, float64)
+    t, b = cuda.threadIdx.x, cuda.blockIdx.x
+    view = table[t % 16]
+    value = float32(0)
+"""
+FILLED = """
+    line[t] = 1
+    if t < 32:
+        line[t + 64] = 2
+    for k in range(8):
+        mine[k] = k
+    for k in range(0, 8, 4):
+        tile[k + t // 16, t % 16] = 3
+    cuda.syncthreads()
+"""
+SIZES = {"line": (96,), "row": (100,), "mine": (8,), "view": (32,), "tile": (8, 16), "table": (16, 32)}
+FIXED = ("t", "t + 1", "63 - t", "t % 8", "t // 8", "t * 5 % 64", "t ^ 1", "offsets[t]", "narrow[t]", "3", "b", "t + b")
+MOVED = ("t + {}", "t + {} * 8", "{}", "{} * 8 + t % 8", "t - {} + 4", "64 - {} + t % 16", "offsets[t] + {}")
+RANGES = ("0, 3", "0, 4", "3, -1, -1", "0, 8, 2", "1, 3")
+
+
+class Kernels:
+    """Texts of random kernels: reads, writes and atomics in loops, branches, between barriers."""
+
+    def __init__(self, seed):
+        self._random = random.Random(seed)
+        self._loops = []
+        self._lines = []
+
+    def text(self):
+        filled = self._random.choice(["", FILLED])
+        for _ in range(3):
+            self._block("    ", same_for_all=True)
+        return HEAD + filled + "\n".join(self._lines) + "\n    out[b, t] = value\n"
+
+    def _index(self, size):
+        moved = [form.format(name) for name in self._loops for form in MOVED]
+        index = self._random.choice([*FIXED, *moved])
+        return f"({index}) % {size}" if self._random.random() < 0.75 else index
+
+    def _element(self):
+        name = self._random.choice(list(SIZES))
+        return f"{name}[{', '.join(self._index(size) for size in SIZES[name])}]"
+
+    def _block(self, indent, *, same_for_all):
+        """``same_for_all``: all threads of a block are here."""
+        for _ in range(self._random.randint(1, 3)):
+            kind = self._random.random()
+            if kind < 0.32:
+                line = f"value += {self._element()}"
+            elif kind < 0.52:
+                line = f"{self._element()} = {self._random.choice(['value', '1', 't', 't % 2', 'b'])}"
+            elif kind < 0.57:
+                line = f"cuda.atomic.add(line, {self._index(96)}, 1)"
+            elif kind < 0.7:
+                line = self._random.choice(["cuda.syncthreads()", "cuda.syncwarp()"]) if same_for_all else "value += 1"
+            elif kind < 0.86 and len(self._loops) < 2:
+                self._loops.append("kj"[len(self._loops)])
+                self._lines.append(f"{indent}for {self._loops[-1]} in range({self._random.choice(RANGES)}):")
+                self._block(indent + "    ", same_for_all=same_for_all)
+                self._loops.pop()
+                continue
+            elif len(indent) < 16:
+                condition = self._random.choice(["t < 32", "t % 2 == 0", "value > 3", "t < 50", "b == 0", "b > 0"])
+                self._lines.append(f"{indent}if {condition}:")
+                self._block(indent + "    ", same_for_all=same_for_all and condition.startswith("b"))
+                continue
+            else:
+                line = self._random.choice(["if t >= 50: return", "if b == 1: return", "value += 1"])
+            self._lines.append(indent + line)
+
+
+def run(launch, kernel, blocks):
+    numbers = np.random.default_rng(0)
+    row, table = np.arange(100.0), np.ones((16, 32), np.float32)
+    offsets, narrow = numbers.integers(0, 30, 64), numbers.integers(-20, 60, 64).astype(np.int8)
+    out = np.zeros((blocks, 64), np.float32)
+    result = launch(kernel, blocks, 64, row, table, offsets, narrow, out)
+    findings = sorted((f.kind, f.place.line, f.array, f.count) for f in result.findings)
+    lines = {place.line: {k: n for k, n in counts.items() if n} for place, counts in result.lines.items()}
+    return findings, {k: n for k, n in result.counters.items() if n}, lines, [row, table, out]
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_short_cuts_change_no_finding_no_count_and_no_result(launch, tmp_path, monkeypatch, seed):
+    path = tmp_path / f"kernel_{seed}.py"
+    path.write_text(Kernels(seed).text())
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    blocks = (1, 2, 5)[seed % 3]
+    *found, arrays = run(launch, module.kernel, blocks)
+    monkeypatch.setattr(Spot, "of", classmethod(lambda *_: None))
+    monkeypatch.setattr(_Pattern, "fits", lambda *_: False)
+    monkeypatch.setattr(Region, "is_untouched", property(lambda _: False))
+    monkeypatch.setattr(Shadow, "forget_before", lambda *_: None)
+    monkeypatch.setattr(watch, "MAX_UNMARKED", 0)
+    *expected, others = run(launch, module.kernel, blocks)
+    assert found == expected
+    for one, other in zip(arrays, others, strict=True):
+        np.testing.assert_array_equal(one, other)
