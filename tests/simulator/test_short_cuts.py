@@ -37,7 +37,8 @@ FILLED = """
 """
 SIZES = {"line": (96,), "row": (100,), "mine": (8,), "view": (32,), "tile": (8, 16), "table": (16, 32)}
 FIXED = ("t", "t + 1", "63 - t", "t % 8", "t // 8", "t * 5 % 64", "t ^ 1", "offsets[t]", "narrow[t]", "3", "b", "t + b")
-MOVED = ("t + {}", "t + {} * 8", "{}", "{} * 8 + t % 8", "t - {} + 4", "64 - {} + t % 16", "offsets[t] + {}")
+MIDDLE = "t + {} * (t % 63 > 0)"  # the first and the last lane stay
+MOVED = ("t + {}", "t + {} * 8", "{}", "{} * 8 + t % 8", "t - {} + 4", "64 - {} + t % 16", "offsets[t] + {}", MIDDLE)
 RANGES = ("0, 3", "0, 4", "3, -1, -1", "0, 8, 2", "1, 3")
 
 
