@@ -24,9 +24,9 @@ findings and counters. No GPU, driver or CUDA toolkit takes part. In the order i
   which ``streams`` knows the order, and ``stream_races`` where there is none;
 - ``traffic`` (with ``access_costs``) counts what accesses cost, ``execution`` how well warps are filled, ``spots``
   spares loops to find both out again; ``performance_advice`` (with ``promotions``) makes sentences of it;
-- ``rejections`` cuts Numba's messages to what helps, and ``advice`` says what to try; ``sources`` and ``positions``
-  find a line and the expression in it; ``printed`` keeps what threads print; ``dimensions`` looks at how a script
-  launches.
+- ``rejections`` cuts Numba's messages to what helps, and ``advice`` (by what is ``around``) says what to try;
+  ``sources`` and ``positions`` find a line and the expression in it; ``printed`` keeps what threads print;
+  ``dimensions`` looks at how a script launches.
 
 ``install``, ``uninstall`` and ``trace`` put it in the place of a GPU for any script of one's own (``live``).
 """

@@ -180,15 +180,37 @@ def report_outside(
     shape = ", ".join(str(int(np.broadcast_to(n, machine.active)[example])) for n in array.shape)
     threads = machine.example(lanes)
     who = machine.wave.say(*threads[0])
+    if array.dynamic:
+        advice = _more_dynamic(machine, array, indices, lanes)
+    else:
+        advice = f"Let only threads whose index is inside {array.name} get here: guard the access with an if."
+        advice += " Are its indices in the right order?" if len(array.shape) > 1 else ""
     comma = "," if len(array.shape) == 1 else ""
     machine.findings.add(
         "out-of-bounds",
         Severity.ERROR,
         place,
         f"{verb} {array.name}[{position}] outside its shape ({shape}{comma}), by thread {who}.",
-        f"Let only threads whose index is inside {array.name} get here: guard the access with an if."
-        + (" Are its indices in the right order?" if len(array.shape) > 1 else ""),
+        advice,
         array=array.name,
         threads=threads,
         count=len(lanes),
+    )
+
+
+def _more_dynamic(machine: Machine, array: ArrayRef, indices: tuple[Any, ...], lanes: npt.NDArray[np.intp]) -> str:
+    """What to try where dynamic shared memory ends before an index does."""
+    given, itemsize = machine.dynamic_shared_bytes, array.dtype.itemsize
+    size = (
+        f"{array.name} is as large as the launch says in its fourth place, kernel[blocks, threads, stream, bytes], in "
+        f"bytes: {given:,} here" + ("." if given else ", as it is left out.")
+    )
+    if len(indices) != 1 or is_wide(array.address) or is_wide(array.strides[0]):
+        return f"{size} Is that too small?"
+    needed = int(np.broadcast_to(indices[0], machine.active)[lanes].max()) + 1
+    if needed <= 0:
+        return f"{size} Guard the access with an if."
+    before = array.address - array.root if array.root >= 0 else 0  # a part of it may begin later
+    return (
+        f"{size} This access needs {before + needed * itemsize:,}, {itemsize} for each element; or guard it with an if."
     )

@@ -8,16 +8,17 @@ say what the mistake most likely is; a message that none of the rules knows gets
 from __future__ import annotations
 
 import ast
+import builtins
 import inspect
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 from numba import cuda
 
 from grader.kernels_text import KernelsText
-from grader.records import Place
+from grader.simulator.around import Around
 from grader.spelling import nearest
 
 DEFAULT = "Kernels are a subset of Python: numbers, tuples, arrays, math and numba.cuda."
@@ -31,7 +32,7 @@ _MAX_UNPACKED = 3  # dimensions of a grid
 
 def advice_for(message: str, line: int, text: KernelsText) -> str:
     """What to try. ``line`` is where in ``text`` Numba says that the mistake is (0: unknown)."""
-    function = _Around(text, line)
+    function = Around(text, line)
     for pattern, rule in _RULES:
         found = re.search(pattern, message)
         advice = rule(found, function) if found else ""
@@ -40,70 +41,7 @@ def advice_for(message: str, line: int, text: KernelsText) -> str:
     return DEFAULT
 
 
-class _Around:
-    """The function that a line is in, as far as the rules ask: what a name was made of, what the line names."""
-
-    def __init__(self, text: KernelsText, line: int) -> None:
-        self.line = line
-        self.file = Place(line, file=text.filename).short_file
-        self._tree = text.tree()
-        around = [
-            node
-            for node in ast.walk(self._tree)
-            if isinstance(node, ast.FunctionDef) and node.lineno <= line <= (node.end_lineno or node.lineno)
-        ]
-        self._function: ast.AST = max(around, key=lambda node: node.lineno) if around else ast.Module([], [])
-        self._assigned = {
-            target.id: node.value
-            for node in ast.walk(self._function)
-            if isinstance(node, ast.Assign)
-            for target in node.targets
-            if isinstance(target, ast.Name)
-        }
-
-    def names(self) -> Iterator[str]:
-        """The names that the file gives to anything."""
-        for node in ast.walk(self._tree):
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                yield node.id
-            elif isinstance(node, ast.arg):
-                yield node.arg
-            elif isinstance(node, ast.FunctionDef):
-                yield node.name
-            elif isinstance(node, ast.alias):
-                yield node.asname or node.name
-
-    def on_line(self) -> Iterator[ast.expr]:
-        """The expressions on the line, and for each name on it also what the function made it of."""
-        for node in ast.walk(self._function):
-            if isinstance(node, ast.expr) and node.lineno <= self.line <= (node.end_lineno or node.lineno):
-                yield node
-                if isinstance(node, ast.Name) and node.id in self._assigned:
-                    yield self._assigned[node.id]
-
-    def shape(self) -> str:
-        """The ``….shape`` that the line uses whole, as written, or ""."""
-        indexed = {id(n.value) for n in ast.walk(self._function) if isinstance(n, ast.Subscript)}
-        for node in self.on_line():
-            if isinstance(node, ast.Attribute) and node.attr == "shape" and id(node) not in indexed:
-                return ast.unparse(node)
-        return ""
-
-    def grid(self) -> tuple[str, int]:
-        """``cuda.grid(n)`` or ``cuda.gridsize(n)`` on the line, that of the most dimensions, as (function, n).
-
-        ("", 0) if there is none.
-        """
-        found = [("", 0)]
-        for node in self.on_line():
-            if isinstance(node, ast.Call) and len(node.args) == 1 and isinstance(node.args[0], ast.Constant):
-                name, count = ast.unparse(node.func), node.args[0].value
-                if name.rpartition(".")[2] in ("grid", "gridsize") and isinstance(count, int):
-                    found.append((name, count))
-        return max(found, key=lambda each: each[1])
-
-
-_Rule = Callable[[re.Match[str], _Around], str]
+_Rule = Callable[[re.Match[str], Around], str]
 
 
 def _public_names() -> list[str]:
@@ -116,12 +54,12 @@ def _members(space: str) -> list[str]:
     return [name for name in dir(getattr(cuda, space, None)) if not name.startswith("_")]
 
 
-def _misspelt_in_cuda(found: re.Match[str], _: _Around) -> str:
+def _misspelt_in_cuda(found: re.Match[str], _: Around) -> str:
     near = nearest(found[1], _public_names())
     return f"Did you mean cuda.{near}?" if near else f"numba.cuda has no {found[1]}: look up what it is called."
 
 
-def _misspelt_in_namespace(found: re.Match[str], _: _Around) -> str:
+def _misspelt_in_namespace(found: re.Match[str], _: Around) -> str:
     if found[1] not in _NAMESPACES:
         return ""
     near = nearest(found[2], _members(found[1]))
@@ -130,7 +68,7 @@ def _misspelt_in_namespace(found: re.Match[str], _: _Around) -> str:
     return f"Did you mean cuda.{found[1]}.{near}?" if near else f"{there} {', '.join(known)}."
 
 
-def _misspelt_attribute(found: re.Match[str], _: _Around) -> str:
+def _misspelt_attribute(found: re.Match[str], _: Around) -> str:
     name, of = found[1], found[2]
     if of.startswith("Dim3"):
         return f"Did you mean .{name.lower()}?" if name.lower() in ("x", "y", "z") else "It has .x, .y and .z."
@@ -140,14 +78,14 @@ def _misspelt_attribute(found: re.Match[str], _: _Around) -> str:
     return ""
 
 
-def _misspelt_in_module(found: re.Match[str], _: _Around) -> str:
+def _misspelt_in_module(found: re.Match[str], _: Around) -> str:
     module, name = found[1], found[2]
     loaded = {"math": math, "numpy": np}[module]
     near = nearest(name, [n for n in dir(loaded) if not n.startswith("_")])
     return f"Did you mean {module}.{near}?" if near else ""
 
 
-def _undefined(found: re.Match[str], around: _Around) -> str:
+def _undefined(found: re.Match[str], around: Around) -> str:
     name = found[1]
     if name in _USUAL:
         return f"Write `{_USUAL[name]}` at the top of {around.file}."
@@ -159,7 +97,7 @@ def _undefined(found: re.Match[str], around: _Around) -> str:
     return (f"Did you mean {near}? " if near else "") + "A name must be assigned, or be a parameter, before it is used."
 
 
-def _tuple_as_number(found: re.Match[str], around: _Around) -> str:
+def _tuple_as_number(found: re.Match[str], around: Around) -> str:
     name, count = around.grid()
     if count > 1:
         places = ", ".join("xyz"[:count])
@@ -175,37 +113,99 @@ def _tuple_as_number(found: re.Match[str], around: _Around) -> str:
     return "A tuple stands where a number is needed: take one of its elements, as in place[0]."
 
 
-def _unpacked_number(_: re.Match[str], around: _Around) -> str:
+def _unpacked_number(_: re.Match[str], around: Around) -> str:
     name, count = around.grid()
     if count == 1:
         return f"{name}(1) is one number: write i = {name}(1), or x, y = {name}(2) for two dimensions."
     return "One number cannot be unpacked into several names; .shape and cuda.grid(2) can."
 
 
-def _unpacked_other(found: re.Match[str], around: _Around) -> str:
+def _unpacked_other(found: re.Match[str], around: Around) -> str:
     wanted, (name, _) = int(found[1]), around.grid()
     if name and wanted <= _MAX_UNPACKED:
         return f"{name} takes the number of dimensions: {name}({wanted}) gives {wanted} numbers."
     return f"Write {found[2]} names on the left, one for each number on the right."
 
 
-def _too_many_indices(found: re.Match[str], around: _Around) -> str:
+def _too_many_indices(found: re.Match[str], around: Around) -> str:
     if around.grid()[1] > 1:
         return _tuple_as_number(found, around)
     return f"This array has {found[1]} dimension(s): give it as many indices, or make the array with more dimensions."
 
 
-def _atomic_arguments(_: re.Match[str], around: _Around) -> str:
+def _atomic_arguments(_: re.Match[str], around: Around) -> str:
     called = [ast.unparse(node.func) for node in around.on_line() if isinstance(node, ast.Call)]
     name = next((name for name in called if name.startswith("cuda.atomic.")), "")
     return f"{name} wants the array, the index and the value, as in {name}(out, 0, x[i])." if name else ""
 
 
-def _shared_arguments(_: re.Match[str], around: _Around) -> str:
+def _shared_arguments(_: re.Match[str], around: Around) -> str:
     return (
         "Write, say, tile = cuda.shared.array((16, 16), float32): a shape in one tuple, of numbers that stand in "
         f"{around.file}, then a dtype from numba."
     )
+
+
+def _not_for_kernels(found: re.Match[str], _: Around) -> str:
+    """What a kernel names that is neither a number nor an array nor a function of its own."""
+    name, kind = found[1], found[2]
+    if kind == "function":
+        return f"Decorate {name} with @cuda.jit(device=True): of functions of your own, kernels call only such ones."
+    if name in ("list", "set", "dict"):
+        return _NO_CONTAINERS
+    if hasattr(builtins, name):
+        return f"Python's own {name} is not for kernels; abs, min, max, len, range, round, int and float are."
+    if kind == "module":
+        return "Of modules, kernels may use math, numpy (its dtypes and a part of its functions) and numba.cuda."
+    return f"Give the kernel what it needs of {name} as arguments: numbers, arrays, tuples."
+
+
+def _host_only(found: re.Match[str], _: Around) -> str:
+    module, name = found[1], found[2]
+    if module == "numba.cuda" and name == "synchronize":
+        return (
+            "The host waits for a kernel with cuda.synchronize(); the threads of a block wait for each other with "
+            "cuda.syncthreads()."
+        )
+    if module == "numba.cuda" and "array" in name:
+        return "Make arrays on the host and pass them; a kernel has cuda.shared.array and cuda.local.array."
+    if module == "numba.cuda":
+        return f"cuda.{name} is for the host: call it outside of the kernel."
+    if module == "numpy.random":
+        return "Kernels draw random numbers with numba.cuda.random, as xoroshiro128p_uniform_float32(states, i)."
+    return ""
+
+
+def _missing_argument(found: re.Match[str], around: Around) -> str:
+    given, wanted = found[1], around.parameters()
+    if not around.function or len(wanted) != int(found[2]):
+        return "Give as many arguments as the function has parameters."
+    return f"{around.function.name} has {found[2]} parameters, {', '.join(wanted)}; this call gives {given}."
+
+
+def _number_as_array(found: re.Match[str], around: Around) -> str:
+    context, kind = (ast.Store if found[1] == "setitem" else ast.Load), found[2]
+    indexed = {
+        node.value.id
+        for node in around.on_line()
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, context) and isinstance(node.value, ast.Name)
+    }
+    if len(indexed) == 1 and indexed <= set(around.parameters()):
+        name = indexed.pop()
+        return f"If {name} is the number ({kind}), leave out the brackets; else pass an array for {name}."
+    return f"A number ({kind}) has no elements: leave out its brackets, or pass an array."
+
+
+def _before_assignment(found: re.Match[str], around: Around) -> str:
+    name = found[1]
+    if around.is_global(name):
+        return f"A kernel can read the global {name} and not change it: use another name, or an array argument."
+    return f"Give {name} a value first, as in {name} = float32(0)."
+
+
+_NO_CONTAINERS = (
+    "For a few values of a thread use cuda.local.array, of a fixed size, or a tuple; for more, an argument."
+)
 
 
 def _said(sentence: str) -> _Rule:
@@ -214,6 +214,30 @@ def _said(sentence: str) -> _Rule:
 
 # First match wins: a pattern in the message, and what makes advice of it.
 _RULES: tuple[tuple[str, _Rule], ...] = (
+    (r"no (?:shared|local)\.array\(", _shared_arguments),
+    (r"Untyped (?:global|freevar|closure variable) name '(\w+)':.*<class '(?:[\w.]*\.)?(\w+)'>", _not_for_kernels),
+    (r"A kernel cannot use (numba\.cuda|numpy\.random)\.(\w+)", _host_only),
+    (r"(\d+) argument types given, but function takes (\d+)", _missing_argument),
+    (r"no (getitem|setitem)\(((?:u?int|float)\d+),", _number_as_array),
+    (
+        r"Unknown attribute '(?:shape|size)' of type ((?:u?int|float)\d+)",
+        _said(r"Pass an array here: this is a number (\1)."),
+    ),
+    (r"no len\(((?:u?int|float)\d+)\)", _said(r"Pass an array here: this is a number (\1).")),
+    (r"Variable '(\w+)' is not defined", _before_assignment),
+    (r"no mod\('|attribute 'format' of type '", _said("Print numbers, as in print(i, x[i]).")),
+    (r"(?:type |use |\()(?:reflected )?(?:list|set|Dict)(?:s\b|\(|Type)", _said(_NO_CONTAINERS)),
+    (r"STORE_GLOBAL", _said("A kernel cannot change a global variable: write into an array argument.")),
+    (r"IMPORT_NAME", _said("Import at the top of the file.")),
+    (r"LOAD_BUILD_CLASS", _said("Define classes outside of the kernel; it can use records of NumPy, as in p[i].x.")),
+    (r"'with \(", _said("Kernels have no with: leave it to the host.")),
+    (r"use (math\.\w+)\.$", _said(r"Write \1(…), with `import math` at the top.")),
+    (
+        r"CUDADispatcher\(<function (\w+)",
+        _said(r"A kernel cannot launch another: call a @cuda.jit(device=True) function."),
+    ),
+    (r"assignment of an array to a slice", _said("Let each thread copy its element: out[i] = a[i].")),
+    (r"write a loop over elements", _said("Let each thread compute its index and work on a[i], or loop over indices.")),
     (r"module 'numba\.cuda' has no attribute '(\w+)'", _misspelt_in_cuda),
     (r"type object '(\w+)' has no attribute '(\w+)'", _misspelt_in_namespace),
     (r"module '(math|numpy)' has no attribute '(\w+)'", _misspelt_in_module),
@@ -222,7 +246,6 @@ _RULES: tuple[tuple[str, _Rule], ...] = (
     (r"failed to unpack (?:u?int|float)\d+", _unpacked_number),
     (r"(\d+) names? for the (\d+) values", _unpacked_other),
     (r"values to unpack \(expected 3", _atomic_arguments),
-    (r"no (?:shared|local)\.array\(", _shared_arguments),
     (r"cannot index array\(\w+, (\d)d, \w+\) with \d+ ind", _too_many_indices),
     (r"no (?:\w+)\(.*Function\(<intrinsic (grid|gridsize)>\)", _said(r"Call it: cuda.\1(1) is the number.")),
     (r"grid\w*\(\) missing 1 required positional", _said("Say how many dimensions: cuda.grid(1), or cuda.grid(2).")),
@@ -246,4 +269,5 @@ _RULES: tuple[tuple[str, _Rule], ...] = (
     (r"cannot make text", _said("Print numbers, as in print(i, x[i]).")),
     (r"exception_match|try and except", _said("Kernels have no exceptions: guard the access with an if.")),
     (r"no (?:eq|ne|lt|le|gt|ge|add|sub|mul|truediv|floordiv|mod|range)\(.*Tuple\(", _tuple_as_number),
+    (r"\(none, |, none\)", _said("A variable is None here: give it a number on every way to this line.")),
 )

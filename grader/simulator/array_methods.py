@@ -6,6 +6,7 @@ In: a call of a method in typed IR. Out: steps of a ``Body``.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -47,12 +48,18 @@ def translate_method(body: Body, target: Any, expr: Any, signature: Any) -> bool
         if method.name == "ravel" and ravel(body, target, method.value):
             return True
         raise body.needs_memory(
-            f"Numba cannot compile {method.name}() of arrays for a GPU: write a loop over elements."
+            f"Numba cannot compile {_as_written(body, method.name)}() of arrays for a GPU: write a loop over elements."
         )
     if method.name not in _METHODS:
         return False
     _METHODS[method.name](body, target, method.value, expr, signature)
     return True
+
+
+def _as_written(body: Body, name: str) -> str:
+    """A method's name; in Numba's own code, that of what the kernel called: a.max() is of a.ravel() there."""
+    called = re.search(r"(\w+)\(", body.called_at.expression) if body.called_at else None
+    return called[1] if called else name
 
 
 def _reshape(body: Body, target: Any, value: Any, expr: Any, signature: Any) -> None:

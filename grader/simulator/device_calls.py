@@ -88,7 +88,7 @@ def _array(body: Body, target: Any, expr: Any, signature: Any, space: str) -> No
         def dynamic(m: Machine, r: Registers) -> None:
             count = m.dynamic_shared_bytes // dtype.itemsize
             array = ArrayRef.contiguous("shared", name, dtype, m.static_shared_bytes, (count,))
-            r[register] = replace(array, root=m.static_shared_bytes)
+            r[register] = replace(array, root=m.static_shared_bytes, dynamic=True)
 
         body.add(dynamic, (), (register,))
         return

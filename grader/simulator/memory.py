@@ -125,6 +125,7 @@ class ArrayRef:
     which: Lanes = None
     sources: tuple[Source, ...] = ()
     loose: bool = False  # elements may be at any address; else a GPU wants them aligned
+    dynamic: bool = False  # shared memory whose size the launch says
     outside: str = ""  # of a view that is NOWHERE for some lanes: an example of what it would have been
 
     @classmethod

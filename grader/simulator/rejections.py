@@ -24,6 +24,8 @@ _SIGNATURE = re.compile(r"^\s*>>> (.+)$", re.MULTILINE)
 _TEXT = re.compile(r"Literal\[str\]\((.*?)\)")
 _LITERAL = re.compile(r"Literal\[\w+\]\((.*?)\)")
 _WRONG_LENGTH = re.compile(r"^\('wrong tuple length for .*', 'expected (\d+), got (\d+)'\)$")
+_RAISED_FROM = re.compile(r"\.* Raised from (?:None|(.+?) ?\((\d+)\))$")
+_OF_A_MODULE = re.compile(r"Unknown attribute '(\w+)' of type Module\(<module '([\w.]+)'[^>]*>\)")
 _NOISE = re.compile(
     r"^(Failed in .* mode pipeline|During: |- Resolution failure|- argument|There are \d+ candidate|Overload of"
     r"|Match failure|Rejected as|File |During|Enable|This is not usually|To see Python|numba|For more information)"
@@ -74,6 +76,11 @@ def explain(error: BaseException) -> tuple[str, int, str]:
                 f"Numba has no {memory.group(1)}.{signature.group(1)}: its shape must be a constant, its dtype a type."
             )
     first = _WRONG_LENGTH.sub(r"\1 names for the \2 values of a tuple.", first)
+    first = _OF_A_MODULE.sub(r"A kernel cannot use \2.\1.", first)
+    raised = _RAISED_FROM.search(first)
+    if raised:
+        first = f"{first[: raised.start()]}."
+        line, file = (int(raised[2]), raised[1]) if raised[2] else (line, file)
     parts = [first]
     errors = [each for each in errors if not _NOISE.match(each) and not each.startswith("No implementation of")]
     if errors and errors[-1] not in first:
