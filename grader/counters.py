@@ -1,6 +1,6 @@
 """The counters of a simulated launch: their names and what they count, in words. Any process.
 
-In: nothing. Out: tables from a counter's name to its words.
+In: nothing. Out: tables from a counter's name to its words, and the mapping in which a launch's counters are.
 
 Sums over all threads of a launch. A request is one access instruction of one warp, a sector 32 bytes.
 """
@@ -8,6 +8,8 @@ Sums over all threads of a launch. A request is one access instruction of one wa
 from __future__ import annotations
 
 from typing import Final
+
+from grader.spelling import nearest
 
 # Words for one of them in a sentence: "the result is right, but there are too many …".
 COUNTERS: Final = {
@@ -58,3 +60,13 @@ LARGEST: Final = {
     "global_atomics_on_one_address": "atomic operations on the same address of global memory",
     "shared_atomics_on_one_address": "atomic operations on the same address of shared memory",
 }
+
+
+class Counted(dict[str, int]):
+    """Counters by name; of one that there is, 0 where nothing was counted. Raises KeyError for any other name."""
+
+    def __missing__(self, name: str) -> int:
+        if name in COUNTERS or name in LARGEST:
+            return 0
+        near = nearest(name, (*COUNTERS, *LARGEST, *self))
+        raise KeyError(f"there is no counter {name}" + (f"; did you mean {near}?" if near else ""))

@@ -7,6 +7,7 @@ folder → Submission → LaunchPlan (plan.py) → Outcome → CheckResult → V
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -17,6 +18,8 @@ import numpy.typing as npt
 
 # What a field of a Failure may hold when it comes out of a child: a paragraph, in characters.
 MAX_FIELD = 4000
+# Of what ``str()`` makes of records.
+STR_COLUMNS = 80
 # What is kept of what kernels print in one run of a plan: more than anybody reads.
 MAX_PRINTED_LINES = 100
 MAX_PRINTED_LINE = 200  # characters
@@ -82,10 +85,21 @@ class Finding:
     count: int = 1
 
     def __str__(self) -> str:
+        """In lines of 80 columns, for whoever prints a finding in a test or a notebook."""
         times = f" ({self.count:,} times)" if self.count > 1 else ""
-        return f"{self.severity.value}: {self.what}{times}\n  at {self.place}" + (
-            f"\n  try: {self.advice}" if self.advice else ""
-        )
+        rows = ("", f"{self.severity.value}: {self.what}{times}"), ("  at ", str(self.place)), ("  try: ", self.advice)
+        return "\n".join(_wrapped(head, text) for head, text in rows if text)
+
+    def __repr__(self) -> str:
+        """Short, and the sentence early in it: pytest shows the beginning of what an assertion is about."""
+        return f"<{self.severity.value} at {self.place.short_file}:{self.place.line}: {self.what}>"
+
+
+def _wrapped(head: str, text: str) -> str:
+    later = " " * (len(head) or 2)
+    return textwrap.fill(
+        text, STR_COLUMNS, initial_indent=head, subsequent_indent=later, break_on_hyphens=False, break_long_words=False
+    )
 
 
 @dataclass(frozen=True)

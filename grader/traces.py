@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from grader.records import Finding, Place
+from grader.counters import Counted
+from grader.records import Finding, Place, Severity
 
 NOWHERE = Place(0, "", "", "")
 
@@ -20,6 +21,7 @@ class LaunchTrace:
     ``place`` is the line of the script that launches, ``defined`` that with which the kernel begins; ``problem`` says
     why the launch did not take place or did not end, else "". A kernel that Numba rejected where nothing was launched
     has a grid and a block of zeros. ``counters`` are sums over all threads, ``lines`` the same by line of the source.
+    ``str()`` says what was found, in lines of 80 columns.
     """
 
     kernel: str
@@ -28,10 +30,22 @@ class LaunchTrace:
     block: tuple[int, int, int]
     dynamic_shared_bytes: int = 0
     findings: tuple[Finding, ...] = ()
-    counters: Mapping[str, int] = field(default_factory=dict)
-    lines: Mapping[Place, Mapping[str, int]] = field(default_factory=dict)
+    counters: Mapping[str, int] = field(default_factory=Counted, repr=False)
+    lines: Mapping[Place, Mapping[str, int]] = field(default_factory=dict, repr=False)
     problem: str = ""
-    defined: Place = NOWHERE
+    defined: Place = field(default=NOWHERE, repr=False)
+
+    @property
+    def errors(self) -> tuple[Finding, ...]:
+        """The findings that a GPU may get wrong."""
+        return tuple(finding for finding in self.findings if finding.severity is Severity.ERROR)
+
+    def __str__(self) -> str:
+        where = f" at {self.place.short_file}:{self.place.line}" if self.place.line else ""
+        told = [f"{self.kernel}{where}: a grid of {self.grid}, blocks of {self.block}"]
+        if self.problem or not self.findings:
+            told.append(self.problem or "nothing to remark")
+        return "\n".join([*told, *map(str, self.findings)])
 
 
 @dataclass(frozen=True)

@@ -285,7 +285,22 @@ def test_a_kernel_that_never_ends_stops_at_the_limit_with_its_line(tmp_path: Pat
     endless = RIGHT.replace("values[i] *= 2", "while values[i] >= 0:\n            values[i] += 1")
     done = simulate(tmp_path, endless, before=("--limit", "1"))
     assert done.returncode == 1
-    assert "did not end within 1 s; it was at script.py:" in " ".join(done.stdout.split())
+    told = " ".join(done.stdout.split())
+    assert "none ended well, 1 error" in told
+    assert "double did not end within 1 s of CPU time. error: Thread 0 of block 0 was still in here" in told
+    assert "where script.py:8 while values[i] >= 0: try Does the loop's condition" in told
+
+
+def test_an_interrupted_launch_shows_no_frames_of_ours_and_where_it_was(tmp_path: Path) -> None:
+    endless = RIGHT.replace("values[i] *= 2", "while values[i] >= 0:\n            values[i] += 1")
+    alarm = "import signal\nsignal.signal(signal.SIGALRM, signal.default_int_handler)\n"
+    done = simulate(
+        tmp_path, alarm + endless.replace("double[1, 32]", "signal.setitimer(signal.ITIMER_REAL, 4)\ndouble[1, 32]")
+    )
+    assert done.returncode == 130
+    frames = [line for line in done.stderr.splitlines() if line.startswith("  File")]
+    assert len(frames) == 1
+    assert "double was interrupted. Thread 0 of block 0 was at script.py:10:" in done.stdout
 
 
 def test_a_script_without_a_launch_says_so(tmp_path: Path) -> None:

@@ -101,7 +101,7 @@ class Simulator:
 
         ``arguments`` are ArrayRefs, NumPy or Python scalars, or tuples of those. ``note_touched`` asks for
         ``SimulatedLaunch.touched``. Raises LaunchRefused, frontend.KernelError (Numba rejects it), NotSimulated,
-        StepLimit.
+        StepLimit, scheduler.Interrupted.
         """
         check_geometry(self.gpu, configuration.grid, configuration.block)
         given = tuple(type_of(argument) for argument in arguments)
@@ -194,6 +194,8 @@ class Simulator:
                 except StepLimit as error:
                     error.findings, error.printed = findings.all(), machine.printed
                     raise
+                except KeyboardInterrupt:
+                    raise machine.interrupted() from None
                 if machine.hung:
                     break
         traffic = machine.traffic

@@ -19,6 +19,7 @@ import numpy as np
 from grader.errors import NotSimulated
 from grader.records import Finding, Place
 from grader.simulator.barriers import Barriers
+from grader.simulator.configuration import Triple
 from grader.simulator.findings import Findings
 from grader.simulator.frames import Frames
 from grader.simulator.lane_values import LaneIndex, is_wide, merge, take
@@ -42,21 +43,37 @@ CLOCK_EVERY_LANES = 1 << 20
 MANY_LANES = 1 << 14
 
 
-class StepLimit(Exception):
-    """The launch used up its time; ``place`` is where it was.
+Threads = tuple[tuple[Triple, Triple], ...]
 
-    ``findings`` and ``printed`` are what had been found and printed by then, once that is known.
+
+class StepLimit(Exception):
+    """The launch used up its time; ``place`` is where it was, ``thread`` names one that was there.
+
+    ``threads`` has that one's block and thread index. ``findings`` and ``printed`` are what had been found and printed
+    by then, once that is known.
     """
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: Place, thread: str = "", threads: Threads = ()) -> None:
         super().__init__(str(place))
         self.place = place
+        self.thread = thread
+        self.threads = threads
         self.findings: tuple[Finding, ...] = ()
         self.printed = Printed()
 
 
 class DepthLimit(StepLimit):
     """Too many calls inside each other."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """Somebody has stopped a running launch, at ``place``, where ``thread`` was; ``findings`` as of StepLimit."""
+
+    def __init__(self, place: Place, thread: str, findings: tuple[Finding, ...]) -> None:
+        super().__init__()
+        self.place = place
+        self.thread = thread
+        self.findings = findings
 
 
 class Scheduler(Machine):
@@ -131,8 +148,20 @@ class Scheduler(Machine):
             self._unclocked = 0
             if time.process_time() > self._deadline:
                 blocks = self.program.blocks
-                last = max((blocks[index].place for index in pending), key=lambda place: place.line)
-                raise StepLimit(self._sources.loop_around([last]))
+                last = max(pending, key=lambda index: blocks[index].place.line)
+                thread, threads = self._example_of(self._pending.get(last))
+                raise StepLimit(self._sources.loop_around([blocks[last].place]), thread, threads)
+
+    def interrupted(self) -> Interrupted:
+        """What to raise where somebody stops the launch: where the running lanes are."""
+        place = self._sources.loop_around([self.program.blocks[self.running].place])
+        return Interrupted(place, self._example_of(self.lanes)[0], self.findings.all())
+
+    def _example_of(self, lanes: LaneIndex | None) -> tuple[str, Threads]:
+        """The first of some lanes, as a person says it and as indices."""
+        lanes = np.flatnonzero(self.wave.alive_mask()) if lanes is None else lanes
+        threads = self.wave.threads(lanes[:1])
+        return (self.wave.say(*threads[0]) if threads else ""), threads
 
     def _choose(self) -> int:
         self._tick(self._pending)

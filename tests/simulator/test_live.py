@@ -581,7 +581,7 @@ def test_a_launch_that_does_not_end_is_the_drivers_time_out():
     line = spin.py_func.__code__.co_firstlineno + 2
     assert f"test_live.py:{line}  while values[0] >= 0:" in str(raised.value)
     assert "did not end" in launches[0].problem
-    assert {finding.kind for finding in launches[0].findings} == {"race"}  # which may say why
+    assert {finding.kind for finding in launches[0].findings} == {"race", "time-limit"}  # of which one may say why
 
 
 def test_each_launch_of_a_rejected_kernel_is_traced_and_raises_numbas_own_error(launches):

@@ -62,7 +62,9 @@ def _run(script: str, args: Sequence[str], launches: Sequence[LaunchTrace]) -> i
         return _exit_code(error)
     except BaseException as error:  # the script's, as Python would show it
         shown = _from_script(error.__traceback__, script)
-        if launches and launches[-1].problem:  # of which the page says more than our own frames do
+        if isinstance(error, KeyboardInterrupt):
+            _end_before_ours(shown)
+        elif launches and launches[-1].problem:  # of which the page says more than our own frames do
             _end_at(launches[-1].place, shown)
         traceback.print_exception(type(error), error, shown)
         return 130 if isinstance(error, KeyboardInterrupt) else 1
@@ -86,12 +88,25 @@ def _from_script(trace: TracebackType | None, script: str) -> TracebackType | No
     return trace
 
 
+def _is_ours(trace: TracebackType) -> bool:
+    """Whether a frame is in the simulator or in Numba."""
+    filename = trace.tb_frame.f_code.co_filename
+    return filename.startswith(_SIMULATOR) or is_internal(filename)
+
+
+def _end_before_ours(trace: TracebackType | None) -> None:
+    """Cut a traceback where the script called the simulator or Numba first."""
+    while trace is not None:
+        if trace.tb_next is not None and _is_ours(trace.tb_next):
+            trace.tb_next = None
+        trace = trace.tb_next
+
+
 def _end_at(place: Place, trace: TracebackType | None) -> None:
     """Cut what the simulator and Numba have at the end of a traceback, where ``place`` is what called them."""
     last = None
     while trace is not None:
-        filename = trace.tb_frame.f_code.co_filename
-        if not filename.startswith(_SIMULATOR) and not is_internal(filename):
+        if not _is_ours(trace):
             last = trace
         trace = trace.tb_next
     if last is not None and (last.tb_frame.f_code.co_filename, last.tb_lineno) == (place.file, place.line):

@@ -163,6 +163,11 @@ def uninstall() -> None:
         Installed.current = None
 
 
+def installed_gpu() -> GpuModel:
+    """The model that is simulated, or would be by default."""
+    return Installed.current.session.gpu if Installed.current is not None else DEFAULT
+
+
 @contextlib.contextmanager
 def trace() -> Iterator[list[LaunchTrace]]:
     """See ``grader.simulator.trace``."""

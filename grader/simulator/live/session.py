@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from grader.counters import Counted
 from grader.errors import NotSimulated
 from grader.gpu_models import GpuModel
 from grader.records import Severity
@@ -23,6 +24,7 @@ from grader.simulator.live.arguments import Arguments
 from grader.simulator.live.binding import launch_error, number
 from grader.simulator.live.callers import calling_configuration, calling_place, is_internal
 from grader.simulator.live.driver import DriverApi
+from grader.simulator.live.endings import interrupted, refused, unfinished
 from grader.simulator.live.heap import Heap
 from grader.simulator.live.host_findings import look_at_host, look_at_outputs, unwritten_copy
 from grader.simulator.live.kernel import SimulatedKernel, numbas_own
@@ -77,14 +79,15 @@ class Session:
                 trace, raised, operation = self._run(kernel, args, trace, stream)
             except LaunchRefused as error:
                 advice = f" {error.advice}" if error.advice else ""
-                self._note(kernel.py_func, replace(trace, problem=f"A GPU refuses this launch: {error}.{advice}"))
+                self._note(kernel.py_func, refused(trace, error))
                 raise launch_error("INVALID_VALUE", f"{error}.{advice}") from None
             except StepLimit as error:
-                what = (
-                    f"{kernel.py_func.__name__} did not end within {self._launch_seconds:g} s; it was at {error.place}"
-                )
-                self._note(kernel.py_func, replace(trace, problem=f"{what}.", findings=error.findings))
-                raise launch_error("LAUNCH_TIMEOUT", what) from None
+                told = unfinished(trace, error, self._launch_seconds)
+                self._note(kernel.py_func, told)
+                raise launch_error("LAUNCH_TIMEOUT", f"{told.problem[:-1]}; it was at {error.place}") from None
+            except KeyboardInterrupt as error:
+                self._note(kernel.py_func, interrupted(trace, error))
+                raise KeyboardInterrupt from None
             except KernelError as error:
                 self._note(kernel.py_func, self._rejected(kernel.py_func, error, trace))
                 raise numbas_own(error) from None
@@ -156,8 +159,8 @@ class Session:
                 for finding in (*races, *result.findings, *findings.all())
                 if finding.severity is Severity.ERROR or not is_internal(finding.place.file)
             ),
-            counters=result.counters | _by_name(result, values),
-            lines=result.lines,
+            counters=Counted(result.counters | _by_name(result, values)),
+            lines={place: Counted(counted) for place, counted in result.lines.items()},
         )
         return seen, result.raised, operation
 
