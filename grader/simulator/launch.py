@@ -208,7 +208,17 @@ class Simulator:
         counters["local_bytes"] = program.local_bytes
         lines = _by_line(traffic.lines)
         bits = frozenset(_bits_of_a_float(array) for array in arrays_among(values) if array.dtype.kind in "fc")
-        facts = Facts(self.gpu, configuration.place, blocks, threads, counters, lines, bits, program.promotions)
+        facts = Facts(
+            self.gpu,
+            configuration.place,
+            blocks,
+            threads,
+            counters,
+            lines,
+            bits,
+            program.promotions,
+            machine.execution.spreads(),
+        )
         advise(facts, findings)
         return SimulatedLaunch(
             findings.all(),

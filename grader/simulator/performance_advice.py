@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from grader.gpu_models import SECTOR_BYTES, WARP_SIZE, GpuModel, occupancy
 from grader.records import Place, Severity
+from grader.simulator.execution import Spread
 from grader.simulator.findings import Findings
 
 # Fewer requests than this on a line are not worth a word.
@@ -21,6 +22,12 @@ MIN_REQUESTS = 64
 MIN_SECTORS = 8
 # A launch of fewer steps of warps is over before its divergence matters: a guard at the edge of a small array.
 MIN_WARP_STEPS = 1 << 16
+# Lanes that part from their warps, in every block alike, are told of if they lie in this many times the warps that they
+# would fill, if they are so many in each (not the first one alone, which writes what its warp has found), and if the
+# steps that packing them would save are this share of all.
+MIN_SPREAD = 2.5
+MIN_LANES_OF_A_WARP = 2
+MIN_SPREAD_STEPS = 0.05
 # And about launches of fewer threads there is nothing to say.
 MIN_THREADS = 4096
 # A grid is said to leave a GPU idle if there is this much work for each multiprocessor: accesses of global memory.
@@ -40,6 +47,7 @@ class Facts:
     lines: Lines
     float_widths: frozenset[int]
     promotions: Mapping[Place, str]
+    spreads: Mapping[Place, Spread]  # by line of a branch
 
 
 def advise(facts: Facts, findings: Findings) -> None:
@@ -102,15 +110,44 @@ def _divergence(facts: Facts, findings: Findings) -> None:
         return
     divergent, branches = facts.lines[place].get("divergent_branches", 0), facts.lines[place].get("branches", 0)
     if divergent >= MIN_REQUESTS and divergent >= branches / 4:
-        findings.add(
-            "divergence",
-            Severity.ADVICE,
-            place,
-            f"Threads of one warp part here, in {divergent:,} of {branches:,} branches; the kernel runs with "
-            f"{filled:.3g} of 32 lanes on average.",
-            "Lanes that part run one after the other. Let whole warps go the same way, as in "
-            "`if thread < count` instead of `if thread % step == 0`.",
-        )
+        _told_to_part(facts, findings, place, f"the kernel runs with {filled:.3g} of 32 lanes on average")
+
+
+def _spread(facts: Facts, findings: Findings) -> None:
+    """Branches at which warps part again and again, as often in each block, though whole warps could go either way."""
+    steps = facts.counters.get("warp_steps", 0)
+    told = {finding.place.whole_line for finding in findings.all() if finding.kind == "divergence"}
+    if facts.threads <= WARP_SIZE or steps < MIN_WARP_STEPS:
+        return
+    warps = facts.blocks * -(-facts.threads // WARP_SIZE)
+    for place, spread in facts.spreads.items():
+        line = facts.lines[place]
+        parted = line.get("divergent_branches", 0)
+        if place in told or parted < line.get("branches", 0) / 4 or parted < 2 * warps:
+            continue
+        if spread.warps < MIN_SPREAD * spread.needed or spread.lanes < MIN_LANES_OF_A_WARP * spread.warps:
+            continue
+        if spread.steps >= MIN_SPREAD_STEPS * steps:
+            lanes = f"{spread.lanes / spread.warps:.2g} lanes of a warp go one way, on average"
+            _told_to_part(
+                facts,
+                findings,
+                place,
+                f"{lanes}; packed, they would fill {spread.needed / spread.warps:.0%} of the warps that they keep busy",
+            )
+
+
+def _told_to_part(facts: Facts, findings: Findings, place: Place, more: str) -> None:
+    line = facts.lines[place]
+    findings.add(
+        "divergence",
+        Severity.ADVICE,
+        place,
+        f"Threads of one warp part here, in {line.get('divergent_branches', 0):,} of {line.get('branches', 0):,} "
+        f"branches; {more}.",
+        "Lanes that part run one after the other. Let whole warps go the same way, as in "
+        "`if thread < count` instead of `if thread % step == 0`.",
+    )
 
 
 def _float64(facts: Facts, findings: Findings) -> None:
@@ -198,6 +235,7 @@ RULES: Sequence[Callable[[Facts, Findings], None]] = (
     _strided,
     _bank_conflicts,
     _divergence,
+    _spread,
     _float64,
     _idle,
     _few_warps,

@@ -194,3 +194,110 @@ def count_all(x, out):
 def test_an_atomic_of_every_thread_on_one_address(launch):
     found = advice(launch(count_all, 64, 256, np.zeros(N, np.float32), np.zeros(1, np.float32)))
     assert "16,384 atomic operations" in found["crowded-atomics"].what
+
+
+def interleaved(x, out):
+    part = cuda.shared.array(256, float32)
+    t = cuda.threadIdx.x
+    part[t] = x[cuda.grid(1)]
+    cuda.syncthreads()
+    step = 1
+    while step < cuda.blockDim.x:
+        if t % (2 * step) == 0:
+            part[t] += part[t + step]
+        cuda.syncthreads()
+        step *= 2
+    if t == 0:
+        out[cuda.blockIdx.x] = part[0]
+
+
+def halving(x, out):
+    part = cuda.shared.array(256, float32)
+    t = cuda.threadIdx.x
+    part[t] = x[cuda.grid(1)]
+    cuda.syncthreads()
+    step = cuda.blockDim.x // 2
+    while step > 0:
+        if t < step:
+            part[t] += part[t + step]
+        cuda.syncthreads()
+        step //= 2
+    if t == 0:
+        out[cuda.blockIdx.x] = part[0]
+
+
+def warp_per_row(x, out):
+    lane = cuda.threadIdx.x % 32
+    warps = cuda.gridsize(1) // 32
+    for row in range(cuda.grid(1) // 32, x.shape[0], warps):
+        total = float32(0)
+        for column in range(lane, x.shape[1], 32):
+            total += x[row, column]
+        for step in (16, 8, 4, 2, 1):
+            total += cuda.shfl_down_sync(0xFFFFFFFF, total, step)
+        if lane == 0:
+            out[row] = total
+
+
+def smoothed(x, out):
+    tile = cuda.shared.array((18, 18), float32)
+    tx, ty = cuda.threadIdx.x + 1, cuda.threadIdx.y + 1
+    j, i = cuda.grid(2)
+    height, width = x.shape
+    inside = i < height and j < width
+    tile[ty, tx] = x[i, j] if inside else float32(0)
+    if tx == 1:
+        tile[ty, 0] = x[i, j - 1] if j > 0 and i < height else float32(0)
+    if tx == 16:
+        tile[ty, 17] = x[i, j + 1] if j + 1 < width and i < height else float32(0)
+    if ty == 1:
+        tile[0, tx] = x[i - 1, j] if i > 0 and j < width else float32(0)
+    if ty == 16:
+        tile[17, tx] = x[i + 1, j] if i + 1 < height and j < width else float32(0)
+    cuda.syncthreads()
+    if inside:
+        out[i, j] = tile[ty - 1, tx] + tile[ty + 1, tx] + tile[ty, tx - 1] + tile[ty, tx + 1]
+
+
+def hailstones(x, out):
+    i = cuda.grid(1)
+    if i < out.size:
+        n, turns = i + 1, 0
+        while n != 1:
+            n = n // 2 if n % 2 == 0 else 3 * n + 1
+            turns += 1
+        out[i] = turns
+
+
+@pytest.mark.parametrize(("threads", "blocks"), [(256, 256), (256, 391), (128, 512)])
+def test_a_tree_of_every_second_thread_is_told_at_its_branch(launch, threads, blocks):
+    x, out = np.zeros(threads * blocks, np.float32), np.zeros(blocks, np.float32)
+    found = advice(launch(interleaved, blocks, threads, x, out))["divergence"]
+    assert found.place.text == "if t % (2 * step) == 0:"
+    assert "lanes of a warp go one way" in found.what
+
+
+@pytest.mark.parametrize("threads", [64, 128, 256])
+def test_the_last_steps_of_a_tree_are_not_told_of(launch, threads):
+    x, out = np.zeros(512 * threads, np.float32), np.zeros(512, np.float32)
+    assert "divergence" not in advice(launch(halving, 512, threads, x, out))
+
+
+def test_the_first_lane_that_writes_for_its_warp_is_not_told_of(launch):
+    result = launch(warp_per_row, 64, 256, np.zeros((4096, 64), np.float32), np.zeros(4096, np.float32))
+    assert "divergence" not in advice(result)
+
+
+def packs(result):
+    return any("packed" in finding.what for finding in result.findings)
+
+
+@pytest.mark.parametrize("size", [(256, 256), (250, 333)])
+def test_the_edges_of_a_tile_cannot_be_packed(launch, size):
+    grid = (-(-size[1] // 16), -(-size[0] // 16))
+    assert not packs(launch(smoothed, grid, (16, 16), np.zeros(size, np.float32), np.zeros(size, np.float32)))
+
+
+def test_what_depends_on_data_cannot_be_packed(launch):
+    x, out = np.zeros(1, np.float32), np.zeros(5000, np.int32)
+    assert not packs(launch(hailstones, 20, 256, x, out))
