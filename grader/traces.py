@@ -20,7 +20,8 @@ class LaunchTrace:
 
     ``place`` is the line of the script that launches, ``defined`` that with which the kernel begins; ``problem`` says
     why the launch did not take place or did not end, else "". A kernel that Numba rejected where nothing was launched
-    has a grid and a block of zeros. ``counters`` are sums over all threads, ``lines`` the same by line of the source.
+    has a grid and a block of zeros; so has a line that launches nothing for another reason, and ``kernel`` is "" there.
+    ``counters`` are sums over all threads, ``lines`` the same by line of the source.
     ``str()`` says what was found, in lines of 80 columns.
     """
 

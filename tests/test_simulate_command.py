@@ -158,7 +158,9 @@ def test_a_script_that_fails_on_a_rejected_kernel_keeps_its_exit_code(tmp_path: 
 
 def test_a_shape_that_is_no_constant_is_told_with_the_name_of_the_script(tmp_path: Path) -> None:
     script = MISSING_BARRIER.replace("array(128, float32)", "array((sums.size, sums.size + 1), float32)")
-    told = " ".join(simulate(tmp_path, script).stdout.split())
+    done = simulate(tmp_path, script)
+    assert len(done.stderr.splitlines()) < 10, "Numba's message has forty lines, and the page says it in one"
+    told = " ".join(done.stdout.split())
     assert "error: Numba has no shared.array(" in told
     assert "its shape must be a constant, its dtype a type." in told
     assert "where script.py:7 tile = cuda.shared.array((sums.size, sums.size + 1), float32)" in told
@@ -303,6 +305,12 @@ def test_an_interrupted_launch_shows_no_frames_of_ours_and_where_it_was(tmp_path
     assert "double was interrupted. Thread 0 of block 0 was at script.py:10:" in done.stdout
 
 
+def test_our_own_option_behind_the_script_is_the_scripts_and_is_remarked(tmp_path: Path) -> None:
+    done = simulate(tmp_path, "import sys; print(sys.argv[1:])", "--gpu=a100", "--traceback")
+    assert done.stdout.startswith("['--gpu=a100', '--traceback']")
+    assert done.stderr == "grader: --gpu=a100 went to the script; options of grader come before script.py\n"
+
+
 def test_a_script_without_a_launch_says_so(tmp_path: Path) -> None:
     done = simulate(tmp_path, "print('nothing')\n")
     assert done.returncode == 0
@@ -324,7 +332,13 @@ def test_modules_beside_the_script_are_found_and_guards_hold(tmp_path: Path) -> 
 
 
 def test_what_cannot_be_run_is_one_sentence(tmp_path: Path) -> None:
-    for arguments, words in ((["nothing.py"], "found no file nothing.py"), (["--gpu", "x", "script.py"], "GPU model")):
+    for arguments, words in (
+        (["nothing.py"], "found no file nothing.py"),
+        (["--gpu", "x", "script.py"], "GPU model"),
+        (["--limit", "0", "script.py"], "more than 0 seconds"),
+        (["-m", "script.py"], "found the option -m"),
+        (["notebook.ipynb"], "simulator.install()"),
+    ):
         (tmp_path / "script.py").write_text("")
         done = subprocess.run(
             [*COMMAND, "simulate", *arguments], cwd=tmp_path, capture_output=True, text=True, check=False

@@ -91,6 +91,19 @@ def simulate(
     from grader.reports.terminal import page
     from grader.simulating import simulate as run_simulated
 
+    if limit <= 0:
+        raise UsageError(f"expected a time limit of more than 0 seconds, found {limit:g}")
+    if script.name.startswith("-"):
+        raise UsageError(f"expected a Python script, found the option {script}; grader simulate --help has all options")
+    if script.suffix == ".ipynb":
+        raise UsageError(
+            f"expected a Python script, found the notebook {script}; in its first cell, "
+            "import grader.simulator as simulator and simulator.install() put the simulator in the place of a GPU, "
+            f"or turn it into a script: jupyter nbconvert --to script {script}"
+        )
+    ours = [each for each in args or [] if each.partition("=")[0] in {"--gpu", "--limit", "--json"}]
+    if ours:
+        typer.echo(f"grader: {', '.join(ours)} went to the script; options of grader come before {script}", err=True)
     os.environ.pop("NUMBA_ENABLE_CUDASIM", None)  # Numba's own simulator is asked for by those who have no GPU
     found = run_simulated(script, args or [], gpu=gpu, launch_seconds=limit, output_to_stderr=as_json)
     if as_json:

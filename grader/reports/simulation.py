@@ -124,7 +124,8 @@ def summary(groups: Sequence[LaunchGroup], script: str, gpu: GpuModel) -> str:
 def _launch(group: LaunchGroup, gpu: GpuModel, width: int, seen: set[str]) -> Iterator[Line]:
     launch = group.launch
     times = "" if group.times == 1 else f", {group.times:,} times"
-    yield from ((text, "bold") for text in wrapped(f"{launch.kernel}: {_where(launch)}{times}", width, "", INDENT))
+    title = f"{launch.kernel}: {_where(launch)}" if launch.kernel else _at(launch)
+    yield from ((text, "bold") for text in wrapped(f"{title}{times}", width, "", INDENT))
     if launch.place.text:
         yield from _indented(launch.place.text, width, 4)
     if _is_launch(launch):
@@ -154,8 +155,12 @@ def _is_launch(launch: LaunchTrace) -> bool:
 
 
 def _where(launch: LaunchTrace) -> str:
-    what, place = "launched" if _is_launch(launch) else "compiled", launch.place
-    return f"{what} at {place.short_file}:{place.line}" if place.line else what
+    what = "launched" if _is_launch(launch) else "compiled"
+    return f"{what} at {_at(launch)}" if launch.place.line else what
+
+
+def _at(launch: LaunchTrace) -> str:
+    return f"{launch.place.short_file}:{launch.place.line}"
 
 
 def _geometry(launch: LaunchTrace) -> str:

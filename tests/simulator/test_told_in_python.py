@@ -50,7 +50,7 @@ def test_a_known_counter_of_which_there_is_nothing_is_zero(launches):
 
 def test_a_counter_that_there_is_not_is_a_key_error_that_names_the_nearest(launches):
     launched(shift, 33, 32)
-    with pytest.raises(KeyError, match="did you mean shared_load_bank_conflicts?"):
+    with pytest.raises(KeyError, match="did you mean shared_load_bank_conflicts"):
         launches[0].counters["shared_loads_bank_conflicts"]
     assert "loads_of_nobody" not in launches[0].counters
 
@@ -88,7 +88,7 @@ def test_the_commands_page_is_there_in_python(launches):
 
 
 def test_a_launch_out_of_time_is_an_error_with_a_thread_a_line_and_a_remedy(launches):
-    with pytest.raises(Exception, match="did not end within 0.3 s"):
+    with pytest.raises(Exception, match="did not end within"):
         launched(halve, 32, threads=1)
     error = launches[0].errors[-1]
     assert (error.kind, error.place.text) == ("time-limit", "while values[i] > i:")

@@ -20,8 +20,12 @@ from grader.simulator import install, trace
 from grader.simulator.live.callers import is_internal
 from grader.simulator.live.function_texts import function_texts
 from grader.simulator.live.groups import as_json, launch_groups
+from grader.simulator.live.launch_mistakes import not_launched
+from grader.simulator.sources import AnyFile
 from grader.traces import LaunchTrace
 
+# Of Numba's message on a kernel that it rejects, which may have forty.
+MESSAGE_LINES = 4
 _SIMULATOR = str(Path(__file__).parents[1])
 
 
@@ -47,7 +51,7 @@ def _write(report: Path, launches: Sequence[LaunchTrace]) -> None:
     report.write_text(as_json(launch_groups(launches), function_texts(launches)), encoding="utf-8")
 
 
-def _run(script: str, args: Sequence[str], launches: Sequence[LaunchTrace]) -> int:
+def _run(script: str, args: Sequence[str], launches: list[LaunchTrace]) -> int:
     """Execute a file as ``python SCRIPT ARGS…`` does; ``launches`` are those that it has made."""
     main_module = ModuleType("__main__")
     main_module.__dict__.update(__file__=script, __builtins__=__builtins__, __cached__=None)
@@ -64,9 +68,15 @@ def _run(script: str, args: Sequence[str], launches: Sequence[LaunchTrace]) -> i
         shown = _from_script(error.__traceback__, script)
         if isinstance(error, KeyboardInterrupt):
             _end_before_ours(shown)
+        elif told := _not_launched(error, shown):
+            launches.append(told)
+            _end_before_ours(shown)
         elif launches and launches[-1].problem:  # of which the page says more than our own frames do
             _end_at(launches[-1].place, shown)
-        traceback.print_exception(type(error), error, shown)
+        if launches and any(finding.kind == "kernel-rejected" for finding in launches[-1].findings):
+            _print_shortened(error, shown)
+        else:
+            traceback.print_exception(type(error), error, shown)
         return 130 if isinstance(error, KeyboardInterrupt) else 1
     return 0
 
@@ -88,10 +98,29 @@ def _from_script(trace: TracebackType | None, script: str) -> TracebackType | No
     return trace
 
 
+def _not_launched(error: BaseException, trace: TracebackType | None) -> LaunchTrace | None:
+    """What there is to tell of an exception that comes from how the script launches, or calls what is for kernels."""
+    last = None
+    while trace is not None and not _is_ours(trace):
+        last, trace = trace, trace.tb_next
+    if last is None:
+        return None
+    code = last.tb_frame.f_code
+    return not_launched(error, AnyFile().place_in(code.co_filename, last.tb_lineno, code.co_name))
+
+
 def _is_ours(trace: TracebackType) -> bool:
     """Whether a frame is in the simulator or in Numba."""
     filename = trace.tb_frame.f_code.co_filename
     return filename.startswith(_SIMULATOR) or is_internal(filename)
+
+
+def _print_shortened(error: BaseException, trace: TracebackType | None) -> None:
+    """An exception as Python shows it, with the beginning of a message that the page makes a sentence of."""
+    lines = [line for line in "".join(traceback.format_exception_only(error)).splitlines() if line]
+    shown = lines if len(lines) <= MESSAGE_LINES else [*lines[: MESSAGE_LINES - 1], "[…]"]
+    print("Traceback (most recent call last):", *traceback.format_tb(trace), sep="\n", end="", file=sys.stderr)
+    print(*shown, sep="\n", file=sys.stderr)
 
 
 def _end_before_ours(trace: TracebackType | None) -> None:
