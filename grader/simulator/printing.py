@@ -30,7 +30,7 @@ Format = Callable[["Machine", Registers], list[str]]
 
 
 def translate_print(body: Body, statement: Any) -> None:
-    """``print(...)``. Raises NotSimulated for what the simulator cannot print."""
+    """``print(...)``. Raises KernelError for what Numba cannot print, NotSimulated for what the simulator cannot."""
     formats: list[Format] = []
     reads: list[int] = []
     items = [(body.type_of(v), body.static.get(v.name), body.register(v.name)) for v in statement.args]
@@ -82,9 +82,12 @@ def _item(body: Body, numba_type: Any, static: Any, register: int) -> Format:
     if isinstance(numba_type, types.UnicodeType):
         raise KernelError("Numba can print texts that are written in the call, and no others.", body.line)
     if not isinstance(numba_type, types.BaseTuple) and not is_scalar(numba_type):
+        if isinstance(numba_type, types.Array):
+            raise KernelError("Numba cannot print arrays in a kernel.", body.line)
         raise body.unknown(f"printing {numba_type}")
     if isinstance(numba_type, types.Complex) or is_time(numba_type):
-        raise body.unknown(f"printing {'dates' if is_time(numba_type) else 'complex numbers'}")
+        what = "dates" if is_time(numba_type) else "complex numbers"
+        raise KernelError(f"Numba cannot print {what} in a kernel.", body.line)
     return lambda m, r: _formatted(r[register], m.active)
 
 

@@ -871,3 +871,23 @@ def test_elements_that_a_launch_left_out_are_told_until_another_writes_them():
     assert told.severity == "advice"
     assert told.what.startswith("3 of 100 elements of out have not been written by now, out[97] is the first.")
     assert out.copy_to_host().tolist() == list(range(100))
+
+
+@pytest.mark.parametrize(("value", "what"), [([1.0, 2.0], "list"), ({1.0}, "set"), ("x", "text")])
+@pytest.mark.parametrize("used", [True, False])
+def test_an_argument_that_no_launch_can_hand_over_is_a_rejection_with_a_remedy(launches, value, what, used):
+    @cuda.jit
+    def uses(values, out):
+        for each in values:
+            out[0] = each
+
+    @cuda.jit
+    def leaves(values, out):
+        out[0] = 1
+
+    kernel, out = uses if used else leaves, cuda.to_device(np.zeros(1))
+    with pytest.raises(Exception, match=f"takes no {what}"):
+        kernel[1, 32](value, out)
+    (finding,) = launches[0].findings
+    assert f"takes no {what} as an argument, and values is one" in finding.what
+    assert "array" in finding.advice

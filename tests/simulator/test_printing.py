@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from numba import cuda, float32, uint64
+from numba import cuda, float32, typeof, uint64
+from real_lowering import refusal
 
-from grader.errors import NotSimulated
 from grader.records import Severity
 from grader.simulator.frontend import KernelError
 from grader.simulator.printed import MAX_LINES
@@ -69,12 +69,18 @@ def test_a_flood_of_lines_is_bounded(launch):
     assert result.lines_left_out == 20 * 1024 - MAX_LINES
 
 
-def test_what_cannot_be_printed_names_its_line(launch):
+@pytest.mark.parametrize(
+    ("value", "what"),
+    [(np.zeros(3), "arrays"), (np.complex64(1), "complex numbers"), (np.datetime64("2026-01-01"), "dates")],
+)
+def test_what_numba_cannot_print_is_rejected_at_its_line_as_numba_does(launch, value, what):
     def kernel(x):
         print(x)
 
-    with pytest.raises(NotSimulated, match=r"printing array.*print\(x\)"):
-        launch(kernel, 1, 1, np.zeros(3))
+    with pytest.raises(KernelError, match=f"Numba cannot print {what}") as rejected:
+        launch(kernel, 1, 1, value)
+    assert rejected.value.line == kernel.__code__.co_firstlineno + 1
+    assert "printing unimplemented" in refusal(kernel, (typeof(value),))
 
 
 # As text: pytest rewrites the asserts of its modules.

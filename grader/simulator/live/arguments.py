@@ -7,7 +7,7 @@ array of the host is copied to the heap, and back after the launch, as on a GPU.
 from __future__ import annotations
 
 import numbers
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numba.cuda.args as numba_args
@@ -16,12 +16,15 @@ from numba import cuda
 from numba.cuda.cudadrv import devicearray
 
 from grader.errors import NotSimulated
-from grader.simulator.frontend import types
+from grader.simulator.frontend import KernelError, types
 from grader.simulator.live.binding import number
 from grader.simulator.live.driver import DriverApi
 from grader.simulator.memory import ArrayRef
 from grader.simulator.numba_types import dtype_of, is_scalar
 from grader.simulator.pointers import is_pointer, pointer
+
+# Numba types them as arguments of a kernel, and then has no way to hand them over.
+_NEVER_ARGUMENTS = (types.List, types.Set, types.ListType, types.DictType, types.UnicodeType)
 
 
 class WrongArgument(TypeError):
@@ -126,3 +129,14 @@ def _check_number(declared: Any, value: Any, name: str) -> None:
         fits, wanted = numbers.Real, "a real number"
     if fits is not None and isinstance(value, numbers.Number) and not isinstance(value, fits | np.bool_):
         raise TypeError(f"{name} is {value!r}, but the kernel was declared for {declared}: expected {wanted}")
+
+
+def check_types(function: Callable[..., Any], arg_types: Sequence[Any]) -> None:
+    """Raise KernelError where an argument is of a type that no launch can hand over, whether it is used or not."""
+    code = function.__code__
+    for position, kind in enumerate(arg_types):
+        if isinstance(kind, _NEVER_ARGUMENTS):
+            what = "text" if isinstance(kind, types.UnicodeType) else type(kind).__name__.removesuffix("Type").lower()
+            name = code.co_varnames[min(position, len(code.co_varnames) - 1)]
+            message = f"A kernel takes no {what} as an argument, and {name} is one."
+            raise KernelError(message, code.co_firstlineno, code.co_filename)

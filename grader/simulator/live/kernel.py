@@ -15,6 +15,7 @@ import numba.cuda.compiler as numba_compiler
 
 from grader.errors import NotSimulated
 from grader.simulator.frontend import KernelError, NumbaWarning, lowering_error, types
+from grader.simulator.live.arguments import check_types
 from grader.simulator.live.captured import captured_by
 from grader.simulator.program import Program
 from grader.simulator.unit import Options
@@ -76,6 +77,7 @@ class SimulatedKernel:
         self.options = options
         self.signature = numba_compiler.typing.signature(types.none, *self.argtypes)
         try:
+            check_types(py_func, self.argtypes)
             self.typed = session.simulator.frontend.type(py_func, self.argtypes, again=True)
         except KernelError as error:
             session.not_compiled(py_func, error)
