@@ -18,6 +18,13 @@ import numpy.typing as npt
 
 # What a field of a Failure may hold when it comes out of a child: a paragraph, in characters.
 MAX_FIELD = 4000
+# Kinds of findings that are seen more or less often as the simulator happens to run threads and blocks.
+NOT_COUNTED = frozenset(
+    (
+        *("race", "same-value-writes", "mixed-atomic", "divergent-barrier", "incomplete-warp", "early-return"),
+        "endless-wait",
+    )
+)
 # Of what ``str()`` makes of records.
 STR_COLUMNS = 80
 # What is kept of what kernels print in one run of a plan: more than anybody reads.
@@ -84,10 +91,18 @@ class Finding:
     threads: tuple[tuple[tuple[int, int, int], tuple[int, int, int]], ...] = ()
     count: int = 1
 
+    @property
+    def times(self) -> str:
+        """`` (8 times)``, where that is a property of the launch; of the kinds of ``NOT_COUNTED`` nothing."""
+        return f" ({self.count:,} times)" if self.count > 1 and self.kind not in NOT_COUNTED else ""
+
     def __str__(self) -> str:
         """In lines of 80 columns, for whoever prints a finding in a test or a notebook."""
-        times = f" ({self.count:,} times)" if self.count > 1 else ""
-        rows = ("", f"{self.severity.value}: {self.what}{times}"), ("  at ", str(self.place)), ("  try: ", self.advice)
+        rows = (
+            ("", f"{self.severity.value}: {self.what}{self.times}"),
+            ("  at ", str(self.place)),
+            ("  try: ", self.advice),
+        )
         return "\n".join(_wrapped(head, text) for head, text in rows if text)
 
     def __repr__(self) -> str:

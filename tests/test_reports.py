@@ -310,3 +310,14 @@ def test_a_name_that_is_no_utf_8_reads_the_same_everywhere() -> None:
 def test_json_gives_the_verdict_back() -> None:
     verdicts = (verdict(PUBLIC, HIDDEN, UNMEASURED, student=EVIL), verdict(total=1.25))
     assert from_json(to_json(verdicts)) == verdicts
+
+
+def test_a_count_that_depends_on_the_order_of_threads_is_not_told() -> None:
+    from grader.records import Finding, Place, Severity
+    from grader.reports.text import finding_lines
+
+    outside, race = (Finding(kind, Severity.ERROR, Place(7), "what", count=256) for kind in ("out-of-bounds", "race"))
+    assert "(256 times)" in str(outside)
+    assert "(256 times)" in " ".join(finding_lines(outside, 80))
+    assert "times" not in str(race)
+    assert "times" not in " ".join(finding_lines(race, 80))

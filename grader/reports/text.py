@@ -93,8 +93,7 @@ def _labelled(label: str, text: str, width: int) -> list[str]:
 
 def finding_lines(finding: Finding, width: int) -> list[str]:
     """A finding as a block: what happened and how often, where, what to try."""
-    times = f" ({finding.count:,} times)" if finding.count > 1 else ""
-    what = f"{finding.severity.value}: {finding.what}{times}"
+    what = f"{finding.severity.value}: {finding.what}{finding.times}"
     return failure_lines(Failure(finding.kind, what, where=str(finding.place), advice=finding.advice), width)
 
 

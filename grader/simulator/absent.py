@@ -80,8 +80,8 @@ class Absent:
         whom = "a block that have not returned" if kind == "divergent-barrier" else "the warp that the mask names"
         slot, thread = (int(each) for each in np.argwhere(those)[0])
         who = self._wave.name_of(self._wave.first + slot, thread)
-        count = int(those.sum())
-        others = "" if count == 1 else f" (and {count - 1:,} more)"
+        count, here = int(those.sum()), int(those[slot].sum())
+        others = "" if here == 1 else f" (and {here - 1:,} more of that block)"
         self._findings.add(
             kind,
             severity,

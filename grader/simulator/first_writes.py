@@ -166,7 +166,8 @@ class FirstWrites:
             f"{verb} {array.name} that nobody has written, by thread {who}.",
             advice,
             array=array.name,
-            count=lanes.size,
+            # An atomic operation writes, too: how many come before there is a value depends on their order.
+            count=1 if verb.startswith("Atomic") else lanes.size,
         )
 
 

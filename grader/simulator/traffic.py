@@ -76,20 +76,21 @@ class Traffic:
         spot = there.spot if kind == "load" else None
         phase = phase_of(array.space, (spot.first + there.shift) * unit) if spot is not None else 0
         before = Counter(line) if spot is not None and phase not in spot.bills else None
-        self._add(line, f"{space}_{kind}s", machine.active)
-        if space == "global":
-            self.accesses[f"{kind}s", array.root] += machine.active
-        if space not in self.work:
-            if spot is not None and before is not None:
-                spot.bills[phase] = Bill(array, ((f"{space}_{kind}s", machine.active),), line, machine.active, None)
-            return
-        self.work[space][machine.active_threads()] += 1
         if inside is not None:
             elements = np.broadcast_to(elements, machine.active)[inside]
             if not elements.size:
                 return
-        requests = machine.active_warps() if inside is None else distinct(machine.per_lane("warp")[inside])
         lanes = machine.active if inside is None else elements.size
+        self._add(line, f"{space}_{kind}s", lanes)
+        if space == "global":
+            self.accesses[f"{kind}s", array.root] += lanes
+        if space not in self.work:
+            if spot is not None and before is not None:
+                spot.bills[phase] = Bill(array, ((f"{space}_{kind}s", machine.active),), line, machine.active, None)
+            return
+        threads, work = machine.active_threads(), self.work[space]
+        work[threads if inside is None else np.arange(work.size)[threads][inside]] += 1
+        requests = machine.active_warps() if inside is None else distinct(machine.per_lane("warp")[inside])
         parts = parts_of(array.dtype)
         self._add(line, f"{space}_{kind}_requests", requests * len(parts))
         if space == "global":

@@ -189,7 +189,7 @@ def test_lanes_that_a_mask_names_and_that_go_past_the_call_are_told(launch, kern
     (error,) = told(launch(kernel, 1, 64, x, np.zeros(64), 16))
     assert (error.kind, error.severity) == ("incomplete-warp", BRANCHES[kernel])
     assert error.count == 16  # and not those of the second warp, none of which comes
-    assert "Thread 16 of block 0 (and 15 more) never comes here" in error.what
+    assert "Thread 16 of block 0 (and 15 more of that block) never comes here" in error.what
     for whole in (0, 32, 64):
         assert told(launch(kernel, 1, 64, x, np.zeros(64), whole)) == []
 

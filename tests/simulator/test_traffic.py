@@ -263,3 +263,16 @@ def test_counters_of_lines_add_up_to_those_of_the_launch(launch):
     assert {"global_load_sectors", "shared_load_bank_conflicts", "barriers", "thread_steps"} <= names
     for name in names:
         assert sum(counters.get(name, 0) for counters in result.lines.values()) == result.counters[name], name
+
+
+def test_an_access_outside_of_an_array_is_left_out_of_every_count(launch):
+    def kernel(a, out):
+        i = cuda.grid(1)
+        out[i] = a[i]
+        cuda.atomic.add(out, i + 40, 1.0)
+
+    counters = launch(kernel, 2, 32, np.ones(40, np.float32), np.zeros(50, np.float32)).counters
+    assert (counters["global_loads"], counters["global_load_bytes"]) == (40, 160)
+    assert (counters["global_stores"], counters["global_store_bytes"]) == (50, 200)
+    assert (counters["global_atomics"], counters["global_atomic_bytes"]) == (10, 40)
+    assert (counters["working_threads"], counters["busiest_thread"]) == (50, 3)
