@@ -67,9 +67,10 @@ class Absent:
                 "early-return",
                 Severity.ADVICE,
                 barrier.place,
-                "Some threads of the block returned before this barrier. Today's GPUs wait for the others only; "
-                "CUDA's manual wants all threads of a block here.",
-                "Let all threads stay until the last barrier, and guard only their work: if i < n: …",
+                "Some threads of the block never come to this barrier: they returned before it, or it is in an if or a "
+                "loop that they skip. Today's GPUs wait for the others only; CUDA's manual wants all threads of a "
+                "block here.",
+                "Let all threads come to every barrier, and guard only their work: if i < n: …",
                 count=int(some.sum()) - gone,
             )
 

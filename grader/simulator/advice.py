@@ -73,6 +73,8 @@ def _misspelt_attribute(found: re.Match[str], _: Around) -> str:
     if of.startswith("Dim3"):
         return f"Did you mean .{name.lower()}?" if name.lower() in ("x", "y", "z") else "It has .x, .y and .z."
     if of.startswith("array"):
+        if hasattr(np.ndarray, name):
+            return f"A kernel has no .{name} of arrays: write the loop over single elements out."
         near = nearest(name, _ARRAY_ATTRIBUTES)
         return f"Did you mean .{near}?" if near else "Sizes are in .shape and .size, as in out.shape[0]."
     return ""
@@ -83,6 +85,12 @@ def _misspelt_in_module(found: re.Match[str], _: Around) -> str:
     loaded = {"math": math, "numpy": np}[module]
     near = nearest(name, [n for n in dir(loaded) if not n.startswith("_")])
     return f"Did you mean {module}.{near}?" if near else ""
+
+
+def _unsupported_in_numpy(found: re.Match[str], _: Around) -> str:
+    if hasattr(math, found[1]):
+        return f"Write math.{found[1]}(…), with `import math` at the top."
+    return "Write the loop over single elements out."
 
 
 def _undefined(found: re.Match[str], around: Around) -> str:
@@ -238,6 +246,7 @@ _RULES: tuple[tuple[str, _Rule], ...] = (
         r"CUDADispatcher\(<function (\w+)",
         _said(r"A kernel cannot launch another: call a @cuda.jit(device=True) function."),
     ),
+    (r"unsupported NumPy function 'numpy\.(\w+)'", _unsupported_in_numpy),
     (r"assignment of an array to a slice", _said("Let each thread copy its element: out[i] = a[i].")),
     (r"write a loop over elements", _said("Let each thread compute its index and work on a[i], or loop over indices.")),
     (r"module 'numba\.cuda' has no attribute '(\w+)'", _misspelt_in_cuda),

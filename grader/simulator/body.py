@@ -54,6 +54,8 @@ class Body:
         self.position: Position | None = None
         self._places: dict[tuple[str, int, Position | None], Place] = {}
         self.called_at: Place | None = None  # of Numba's own functions: the line that is to blame
+        # Of a function that is called: by parameter, the caller's body, its variable and the line of the call.
+        self.given: dict[str, tuple[Body, Any, int]] = {}
         self.uses: set[str] | None = None
         self.block: Block
         self.labels: dict[int, int] = {}
@@ -181,6 +183,8 @@ class Body:
             return
         dtype = dtype_of(numba_type)
         real = 2 if dtype.kind == "c" else 1
+        if dtype.itemsize // real == np.dtype(np.float64).itemsize and self.called_at is None:
+            self.unit.program.float64_lines.add(self.place().whole_line)
         self.block.flops[self.place(), 8 * dtype.itemsize // real] += each if real == 1 else of_complex
 
     def is_used(self, name: str) -> bool:

@@ -113,6 +113,7 @@ class Inlining(Body):
             call_site.end = Call(routine.entry, after, tuple(arguments), routine.parameters, result, self.place())
             return
         body = type(self)(self.unit, typed, arguments, result, after, self.callers)
+        body.given = {name: (self, var, self.line) for name, var in given.items()}
         if is_numbas(typed.filename):
             body.called_at = self.place()
         entry = body.emit()

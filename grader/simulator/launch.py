@@ -216,6 +216,7 @@ class Simulator:
             counters,
             lines,
             bits,
+            program.float64_lines,
             program.promotions,
             machine.execution.spreads(),
         )

@@ -9,6 +9,7 @@ kernel's edges are checked leave any GPU idle. The thresholds are our choice and
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from grader.gpu_models import SECTOR_BYTES, WARP_SIZE, GpuModel, occupancy
@@ -46,6 +47,7 @@ class Facts:
     counters: Mapping[str, int]
     lines: Lines
     float_widths: frozenset[int]
+    float64_lines: AbstractSet[Place]
     promotions: Mapping[Place, str]
     spreads: Mapping[Place, Spread]  # by line of a branch
 
@@ -156,7 +158,7 @@ def _float64(facts: Facts, findings: Findings) -> None:
         return
     for place, line in facts.lines.items():
         count = line.get("flops_float64", 0)
-        if not count:
+        if not count or place not in facts.float64_lines:
             continue
         cause = facts.promotions.get(place, "")
         findings.add(
@@ -165,7 +167,8 @@ def _float64(facts: Facts, findings: Findings) -> None:
             place,
             f"This line computes in float64, {count:,} operations, though the arrays are float32"
             + (f": {cause}." if cause else "."),
-            "Write constants as np.float32(…): a GPU has far fewer units for float64, often one for 32 of float32.",
+            "Write np.float32(…) around constants, start values, arguments and whole numbers: a GPU has far fewer "
+            "units for float64, often one for 32 of float32.",
             count=1,
         )
 
@@ -176,6 +179,8 @@ def _idle(facts: Facts, findings: Findings) -> None:
     work = sum(counters.get(f"global_{kind}", 0) for kind in ("loads", "stores", "atomics"))
     if facts.blocks >= gpu.multiprocessors or work < gpu.multiprocessors * WORK_PER_MULTIPROCESSOR:
         return
+    if any(finding.severity is Severity.ERROR or finding.kind == "same-value-writes" for finding in findings.all()):
+        return  # threads that do one another's work: more of them would only do it again
     findings.add(
         "idle-gpu",
         Severity.ADVICE,

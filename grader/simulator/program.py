@@ -152,7 +152,8 @@ class Program:
     constants: list[Any] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)  # Numba's own, of its compile
     text_bytes: int = 0  # of formats for printing, in constant memory
-    promotions: dict[Place, str] = field(default_factory=dict)  # why a line computes in float64
+    float64_lines: set[Place] = field(default_factory=set)  # that compute in float64 themselves, not in Numba's code
+    promotions: dict[Place, str] = field(default_factory=dict)  # why they do
     shared_granule: int = 8  # the smallest element of any shared array, in bytes
     debug: bool = False  # compiled with debug=True: what a kernel raises is told to the host
     cooperative: bool = False  # asks for the grid as a group: a GPU must hold all blocks at once

@@ -10,6 +10,7 @@ a histogram in shared memory that is not complete, is a race: nobody has any use
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -139,13 +140,16 @@ class Races:
         place, their_place = (self._sites[site].place for site in sites)
         mine, other = threads
         wave = self._machine.wave
-        whom = f"thread {wave.name_of(*self._number.name(other))}" if other >= 0 else "other threads"
+        whom = f"thread {wave.name_of(*self._number.name(other))}" if other >= 0 else self._crowd(other)
         where = "at the same line" if their_place.line == place.line else f"at line {their_place.line}"
         in_block = bool(self._number.block(np.asarray(mine)) == self._number.block_of_mark(np.asarray(other)))
         missing = "barrier is in between." if in_block else "order is certain: they are of different blocks."
         me = wave.name_of(*self._number.name(mine))
         what = f"Race on {array.name}: thread {me} {verbs[0]} what {whom} {verbs[1]} {where}, and no {missing}"
-        advice = "Give each thread a place of its own, or use cuda.atomic."
+        # One thread of each block, the same in all: as if there were one block.
+        alike = not in_block and other >= 0 and self._number.name(mine)[1] == self._number.name(other)[1]
+        question = " Is cuda.blockIdx left out of the index?" if alike and sites[0] == sites[1] else ""
+        advice = f"Give each thread a place of its own, or use cuda.atomic.{question}"
         if not in_block and sites[0] != sites[1]:
             advice = (
                 "No barrier orders blocks: give each thread a place of its own, use cuda.atomic for both, or do the "
@@ -153,6 +157,11 @@ class Races:
             )
         if in_block and sites[0] != sites[1]:
             advice = "Put cuda.syncthreads() between the two accesses, where every thread of the block passes it."
+            if array.space == "global" and math.prod(wave.grid) > 1:
+                advice += (
+                    " It orders one block's threads only: where blocks meet on the same elements, write into another "
+                    "array, or use two launches."
+                )
             for uncalled in self._machine.program.uncalled_barriers[:1]:
                 advice = f"Line {uncalled.line} lacks its parentheses and does nothing: write cuda.syncthreads()."
         severity = Severity.ERROR if kind == "race" else Severity.WARNING
@@ -166,8 +175,18 @@ class Races:
             )
         elif kind == "same-value-writes":
             what = f"Several threads write the same value to one place of {array.name}."
-            advice = "Let one thread write it."
+            advice = "Let one thread write it, or each thread another element: is the index the thread's own, as i = "
+            advice += f"cuda.grid(1)?{question}"
         self._machine.findings.add(kind, severity, place, what, advice, array=array.name, count=count)
+
+    def _crowd(self, mark: int) -> str:
+        """The threads of a mark that is about several."""
+        block = int(self._number.block_of_mark(np.asarray(mark)))
+        if math.prod(self._machine.wave.grid) == 1:
+            return "other threads"
+        if block < 0:
+            return "threads of several blocks"
+        return f"other threads of {self._machine.wave.name_of(block, 0).partition(' of ')[2]}"
 
 
 def _of(stamp: Any, lanes: npt.NDArray[np.intp]) -> Any:

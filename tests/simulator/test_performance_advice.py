@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numba import cuda, float32
+from numba.cuda.random import xoroshiro128p_dtype, xoroshiro128p_uniform_float32
 
 from grader.records import Severity
 
@@ -136,9 +137,52 @@ def in_float32(x, out):
     out[i] = x[i] * float32(2.5) + np.float32(1)
 
 
+def whole_start(x, out):
+    i = cuda.grid(1)
+    total = 0
+    for k in range(3):
+        total += x[i] * x[k]
+    out[i] = total
+
+
+def literal_and_whole(x, out):
+    i = cuda.grid(1)
+    out[i] = 4.0 * i / x.size
+
+
+def parts(x, out):
+    i = cuda.grid(1)
+    out[i] = x[i] / (2 * x[i] * 0.5)
+
+
+def quotient(x, out):
+    i = cuda.grid(1)
+    out[i] = x[i] * (i / x.size)
+
+
+@cuda.jit(device=True)
+def scaled(value, scale):
+    return value * value / (2 * scale * scale)
+
+
+@cuda.jit(device=True)
+def scaled_by(value, scale):
+    return scaled(value, scale)
+
+
+def passed_on(x, out):
+    i = cuda.grid(1)
+    out[i] = scaled_by(x[i], 0.5)
+
+
 @pytest.mark.parametrize(
     ("kernel", "words"),
     [
+        (whole_start, "gives it the whole number 0"),
+        (literal_and_whole, "the literal 4.0 is float64"),
+        (parts, "the number 2 is int64"),
+        (quotient, "a quotient of whole numbers is float64"),
+        (passed_on, "the literal 0.5 is float64"),
         (literal, "the literal 2.5 is float64"),
         (start_value, "total is float64, since line"),
         (by_integer, "int64"),
@@ -149,6 +193,30 @@ def test_float64_arithmetic_on_float32_arrays_names_its_cause(launch, kernel, wo
     result = launch(kernel, 1, 32, np.zeros(32, np.float32), np.zeros(32, np.float32))
     assert {finding.kind for finding in result.findings} == {"float64-arithmetic"}
     assert any(words in finding.what for finding in result.findings)
+
+
+def by_argument(x, out, factor):
+    i = cuda.grid(1)
+    out[i] = x[i] * factor
+
+
+def test_a_float64_argument_of_a_launch_is_named(launch):
+    x = np.zeros(32, np.float32)
+    (found,) = launch(by_argument, 1, 32, x, x.copy(), 2.5).findings
+    assert "the argument factor is float64" in found.what
+    assert launch(by_argument, 1, 32, x, x.copy(), np.float32(2.5)).findings == ()
+
+
+def drawn(states, out):
+    i = cuda.grid(1)
+    out[i] = xoroshiro128p_uniform_float32(states, i)
+
+
+def test_float64_within_numbas_own_functions_is_not_the_kernels(launch):
+    states = np.ones(32, xoroshiro128p_dtype)
+    result = launch(drawn, 1, 32, states, np.zeros(32, np.float32))
+    assert result.counters["flops_float64"] > 0
+    assert result.findings == ()
 
 
 @pytest.mark.parametrize(("kernel", "dtype"), [(in_float32, np.float32), (literal, np.float64)])

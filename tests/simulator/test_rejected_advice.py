@@ -105,7 +105,7 @@ def test_a_launch_with_too_few_arguments_is_told_which_there_are(tmp_path):
 @pytest.mark.parametrize("call", ["a.max()", "np.max(a)", "a.astype(np.float64)[0]", "a.flatten()[0]"])
 def test_what_cannot_be_compiled_is_named_as_it_is_written(tmp_path, call):
     written = call.split("(")[0].removeprefix("a.").removeprefix("np.")
-    assert f"{written}()" in rejected(tmp_path, f"out[i] = {call}").what
+    assert written in rejected(tmp_path, f"out[i] = {call}").what
 
 
 def _dynamic(a, out):
