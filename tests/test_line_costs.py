@@ -75,7 +75,7 @@ def test_reads_writes_and_atomics_of_a_line_are_told_apart():
         **{"global_load_requests": 2, "global_load_sectors": 8, "global_store_requests": 1, "global_store_sectors": 32},
         **{"global_atomic_requests": 2, "global_atomic_sectors": 3},
     }
-    assert row(line_costs([group({4: line})], [KERNEL]), "x = a[i]") == [">", "4", "100%", "4+32+1.5"]
+    assert row(line_costs([group({4: line})], [KERNEL]), "x = a[i]") == ["4", "100%", "4r+32w+1.5a"]
 
 
 def test_all_launches_of_a_kernel_are_one_listing_of_their_sums():
@@ -90,8 +90,8 @@ def test_all_launches_of_a_kernel_are_one_listing_of_their_sums():
 def test_kernels_of_the_same_name_are_told_apart_by_where_they_stand():
     other = function("@cuda.jit", "def k(a):", "    a[0] = 1", first=20)
     listing = line_costs([group({4: reads(4)}), group({22: reads(8)}, first=20)], [KERNEL, other])
-    assert row(listing, "x = a[i]") == [">", "4", "100%", "4"]
-    assert row(listing, "a[0] = 1") == [">", "22", "100%", "8"]
+    assert row(listing, "x = a[i]") == ["4", "100%", "4"]
+    assert row(listing, "a[0] = 1") == ["22", "100%", "8"]
 
 
 def test_nothing_stands_out_where_all_costs_are_equal():
@@ -243,7 +243,7 @@ def test_kernels_of_a_factory_are_one_listing_without_the_factory(costs):
     listing = costs()
     assert "2 launches together" in listing[0][0]
     assert "factory" not in text_of(listing)
-    assert row(listing, "b[i] = a[(i + offset) % a.size]")[-2:] == ["100%", "5+4"]
+    assert row(listing, "b[i] = a[(i + offset) % a.size]")[-2:] == ["100%", "5r+4w"]
 
 
 def test_a_notebook_cell_is_shown_by_what_python_keeps_of_it(costs):
@@ -251,7 +251,7 @@ def test_a_notebook_cell_is_shown_by_what_python_keeps_of_it(costs):
     cuda.jit(executed(cell, "doubled", "/tmp/ipykernel_7/1.py"))[1, 128](*arrays())
     listing = costs()
     assert listing[0][0] == "doubled (notebook cell): what its lines cost, 1.02 kB moved"
-    assert row(listing, "b[i] = 2 * a[i]") == [">", "3", "100%", "4+4"]
+    assert row(listing, "b[i] = 2 * a[i]") == ["3", "100%", "4r+4w"]
 
 
 def test_a_cell_that_is_no_python_on_its_own_is_shown_from_its_first_to_its_last_line(costs):
@@ -263,7 +263,7 @@ def test_a_cell_that_is_no_python_on_its_own_is_shown_from_its_first_to_its_last
     assert [line for line, _ in listing[2:5]] == [
         "     2                def doubled(a, b):",
         "     3                    i = cuda.grid(1)",
-        ">    4  100%     4+4      b[i] = 2 * a[i]",
+        "     4  100%   4r+4w      b[i] = 2 * a[i]",
     ]
 
 
@@ -273,7 +273,7 @@ def test_code_without_a_source_has_its_numbers_alone(costs):
     listing = costs()
     assert listing[0][0] == "hidden (<string>): what its lines cost, 640 bytes moved"
     assert row(listing, "source not available") == ["…"]
-    assert ">    2  100%     1+4" in text_of(listing).splitlines()
+    assert "     2  100%   1r+4w" in text_of(listing).splitlines()
 
 
 def test_numbas_own_kernels_have_no_listing(costs):
@@ -296,3 +296,21 @@ def test_a_transpose_without_padding_shows_its_conflicts_at_the_line_that_has_th
     assert row(listing, "tile[y, x] = a[y, x]")[-3:] == ["50%", "4", "1"]
     found = row(listing, "b[y, x] = tile[x, y]")
     assert (found[0], found[-3:]) == (">", ["50%", "4", "32"])
+
+
+def test_the_marks_are_explained_only_where_a_line_has_one():
+    one = line_costs([group({4: reads(32)})], [KERNEL])
+    assert [line for line, _ in one if line.lstrip().startswith(">")] == []
+    two = line_costs([group({4: reads(32), 5: reads(4)})], [KERNEL])
+    assert [line.split()[0] for line, _ in two if line.lstrip().startswith(">")] == [">", ">"]
+
+
+def test_a_function_that_only_computes_follows_the_kernel_that_calls_it():
+    gauss = function("@cuda.jit(device=True)", "def gauss(x):", "    return x * x", first=20)
+    index = function("@cuda.jit(device=True)", "def index():", "    return cuda.grid(1)", first=30)
+    steps = {"thread_steps": 32, "warp_steps": 1}
+    listing = text_of(
+        line_costs([group({4: reads(4), 22: {"flops_float32": 32, **steps}, 32: steps})], [KERNEL, gauss, index])
+    )
+    assert "    return x * x" in listing
+    assert "def index" not in listing

@@ -204,7 +204,7 @@ def test_strided_access_is_told_with_its_sectors(tmp_path: Path) -> None:
         "     5                def every_32nd(source, target):",
         "     6                    i = cuda.grid(1)",
         "     7                    if i < target.size:",
-        ">    8  100%    32+4          target[i] = source[i * 32]",
+        "     8  100%  32r+4w          target[i] = source[i * 32]",
     ]
 
 
@@ -387,7 +387,21 @@ def test_errors_come_first_and_repeated_ones_are_short() -> None:
     other = _group(findings=(error,), problem="it did not end")
     text = page(simulation_page([_group(findings=(advice, error)), other], "a.py", T4))
     assert text.index("error: a mistake") < text.index("advice: a piece")
-    assert "error: a mistake (as above)" in text
+    assert "error: as above, b at kernels.py:2" in text
+
+
+def test_what_several_launches_do_at_a_line_is_told_once_and_then_named() -> None:
+    def found(thread: int) -> Finding:
+        what = f"Read of a[{thread}] outside its shape, by thread {thread}, which is told in more than a single line."
+        return Finding("out-of-bounds", Severity.ERROR, Place(2, file="s.py"), what, "Guard it.", "a", count=thread)
+
+    groups = [
+        _group(findings=(found(n),), dynamic_shared_bytes=n, counters={"threads": n}, problem=f"{n}") for n in (7, 8, 9)
+    ]
+    text = page(simulation_page(groups, "a.py", T4))
+    assert text.count("Guard it.") == 1
+    assert "a single line. (7 times)" in " ".join(text.split())
+    assert text.count("  error: as above, out-of-bounds of a at s.py:2 (8 times)\n") == 1
 
 
 def test_many_kinds_of_launches_are_cut_but_none_with_an_error() -> None:
@@ -407,3 +421,5 @@ def test_launches_that_only_count_differently_are_told_once() -> None:
     text = page(simulation_page(groups, "a.py", T4))
     assert text.count("launched at") == 1
     assert "3 times" in text
+    assert text.count("Counted in the first of these launches; others differ") == 1
+    assert "others differ" not in page(simulation_page([*groups[:1] * 3], "a.py", T4))

@@ -12,7 +12,8 @@ from typing import Final
 from grader.gpu_models import SECTOR_BYTES, WARP_SIZE
 
 Counts = Mapping[str, int]
-KINDS: Final = ("load", "store", "atomic")
+LETTERS: Final = {"load": "r", "store": "w", "atomic": "a"}
+KINDS: Final = tuple(LETTERS)
 # Above so many lanes of a warp, on average, nothing is said of them.
 MANY_LANES = 0.95 * WARP_SIZE
 # Nor of branches, where threads part at fewer than this share of those of a line.
@@ -26,7 +27,8 @@ class Column:
     """``cell`` is what it says of a line, "" for nothing, from the line's counters and those of all lines.
 
     ``cost`` of the same makes a line the costliest; a column without it marks none. ``shown`` is asked of the counters
-    of all lines, and of each. A line of which only a column with ``aside`` has something to say costs nothing.
+    of all lines, and of each. A line of which only a column with ``aside`` has something to say costs nothing; where
+    all that a column with ``share`` counts is of one line, 100 % says so.
     """
 
     head: str
@@ -35,6 +37,7 @@ class Column:
     shown: Callable[[Counts, Iterable[Counts]], bool]
     cost: Callable[[Counts, Counts], int] = lambda line, total: 0
     aside: bool = False
+    share: bool = False
 
 
 def sectors(line: Counts) -> int:
@@ -78,10 +81,13 @@ def _share(part: int, whole: int) -> str:
 
 
 def _per_request(line: Counts, space: str, counter: str, least: int) -> str:
-    """``4+32``: what a request takes on average, for each kind of access that there is."""
-    requests = {kind: line.get(f"{space}_{kind}_requests", 0) for kind in KINDS}
-    counts = (least + line.get(f"{space}_{kind}_{counter}", 0) / number for kind, number in requests.items() if number)
-    return "+".join(f"{count:.3g}" for count in counts)
+    """``4``, or ``4r+32w``: what a request takes on average, for each kind of access that there is."""
+    requests = {kind: number for kind in KINDS if (number := line.get(f"{space}_{kind}_requests", 0))}
+    told = (
+        f"{least + line.get(f'{space}_{kind}_{counter}', 0) / number:.3g}{LETTERS[kind] if len(requests) > 1 else ''}"
+        for kind, number in requests.items()
+    )
+    return "+".join(told)
 
 
 def _bank_cost(line: Counts, total: Counts) -> int:
@@ -103,16 +109,17 @@ COLUMNS: Final = (
         lambda line, total: _share(sectors(line), sectors(total)),
         lambda total, lines: sectors(total) > 0,
         lambda line, total: 0 if _computes(total) else sectors(line),
+        share=True,
     ),
     Column(
         "sectors",
-        "of 32 bytes per request of a warp: reads + writes + atomics; 4 hold 32 float32",
+        "of 32 bytes per request of a warp (r reads, w writes, a atomics); 32 float32 fill 4, 32 float64 fill 8",
         lambda line, total: _per_request(line, "global", "sectors", 0),
         lambda total, lines: sectors(total) > 0,
     ),
     Column(
         "banks",
-        "turns per request to shared memory: reads + writes + atomics; 1 means no bank conflicts",
+        "turns per request to shared memory (r reads, w writes, a atomics); 1 means no bank conflicts",
         lambda line, total: _per_request(line, "shared", "bank_conflicts", 1),
         lambda total, lines: _conflicts(total) > 0,
         _bank_cost,
@@ -137,5 +144,6 @@ COLUMNS: Final = (
         lambda line, total: _share(_flops(line), _flops(total)),
         lambda total, lines: _computes(total) or sum(_flops(line) > 0 for line in lines) > 1,
         lambda line, total: _flops(line) if _computes(total) else 0,
+        share=True,
     ),
 )

@@ -77,7 +77,9 @@ def line_costs(groups: Sequence[LaunchGroup], texts: Sequence[FunctionText], wid
     if len(kernels) > MAX_KERNELS:
         page += [(f"and {len(kernels) - MAX_KERNELS} more kernels; --json has them all", ""), ("", "")]
     meanings = [(column.head, column.meaning) for column in COLUMNS if column.head in used]
-    for head, meaning in [*meanings, (MARK, _MARKS)] if kernels else []:
+    if any(style == HOT for _, style in page):
+        meanings.append((MARK, _MARKS))
+    for head, meaning in meanings:
         page += ((line, COLD) for line in wrapped(meaning, width, f"  {head:<9}", " " * 11))
     return page
 
@@ -103,13 +105,16 @@ def _kernels(groups: Sequence[LaunchGroup], texts: Sequence[FunctionText]) -> li
 
 
 def _rows(kernel: _Kernel, texts: Sequence[FunctionText], total: Counts, columns: Sequence[Column]) -> list[_Row]:
-    """Those of the kernel's own function, then those of others that cost something."""
+    """Those of the kernel's own function, then those of others that compute, branch or access memory."""
     marked = _marked(kernel, total, columns)
     rows = _rows_of(kernel.home, kernel, total, columns, marked)
     file = kernel.home.file
     for text in texts:
-        others = [] if text is kernel.home else _rows_of(text, kernel, total, columns, marked)
-        if any(row.costs for row in others):
+        if text is kernel.home:
+            continue
+        others = _rows_of(text, kernel, total, columns, marked)
+        works = any(spot in text and counted.keys() - _STEPS for spot, counted in kernel.lines.items())
+        if works and others:
             rows += [_Row(GAP, f"{_name(text)}:" if text.file != file else ""), *others]
             file = text.file
     return rows
@@ -157,6 +162,8 @@ def _marked(kernel: _Kernel, total: Counts, columns: Sequence[Column]) -> set[Sp
     marked: set[Spot] = set()
     for column in columns:
         costs = {spot: cost for spot, line in kernel.lines.items() if (cost := column.cost(line, total))}
+        if column.share and len(costs) == 1:
+            continue
         top = [spot for spot, cost in costs.items() if cost >= NEARLY * max(costs.values())]
         if len(top) == 1 or len(top) < min(len(costs), MAX_MARKED + 1):
             marked.update(top)

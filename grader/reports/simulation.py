@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from grader.gpu_models import SECTOR_BYTES, GpuModel, occupancy
-from grader.records import Severity
+from grader.records import Finding, Severity
 from grader.reports.line_costs import line_costs
 from grader.reports.text import finding_lines, one_line, wrapped
 from grader.traces import FunctionText, LaunchGroup, LaunchTrace
@@ -73,25 +73,29 @@ def simulation_page(
     """
     page: list[Line] = [(text, "bold") for text in wrapped(summary(groups, script, gpu), width, "", "")]
     alike = _alike(groups)
-    shown = [group for number, group in enumerate(alike) if number < MAX_GROUPS or has_errors([group])]
-    seen: set[str] = set()
-    for group in shown:
-        page += [("", ""), *_launch(group, gpu, width, seen)]
+    shown = [each for number, each in enumerate(alike) if number < MAX_GROUPS or has_errors([each[0]])]
+    seen: set[Any] = set()
+    for group, differ in shown:
+        page += [("", ""), *_launch(group, gpu, width, seen, differ=differ)]
     if len(shown) < len(alike):
         page += [("", ""), (f"and {len(alike) - len(shown)} more kinds of launches; --json has them all", "")]
     listings = line_costs(groups, texts, width)
     return [*page, ("", ""), *listings] if listings else page
 
 
-def _alike(groups: Sequence[LaunchGroup]) -> list[LaunchGroup]:
-    """Groups that differ in what was counted and how often, but not in what is said about them, as one."""
-    together: dict[Any, LaunchGroup] = {}
+def _alike(groups: Sequence[LaunchGroup]) -> list[tuple[LaunchGroup, bool]]:
+    """Groups that differ in what was counted and how often, but not in what is said about them, as one.
+
+    With each, whether something was counted differently.
+    """
+    together: dict[Any, tuple[LaunchGroup, bool]] = {}
     for group in groups:
         launch = group.launch
         findings = frozenset((finding.kind, finding.place, finding.array) for finding in launch.findings)
         key = (launch.kernel, launch.place, launch.grid, launch.block, launch.problem, findings)
-        known = together.get(key, LaunchGroup(launch, 0))
-        together[key] = LaunchGroup(known.launch, known.times + group.times)
+        known, differ = together.get(key, (LaunchGroup(launch, 0), False))
+        differ = differ or known.launch.counters != launch.counters
+        together[key] = LaunchGroup(known.launch, known.times + group.times), differ
     return list(together.values())
 
 
@@ -121,7 +125,8 @@ def summary(groups: Sequence[LaunchGroup], script: str, gpu: GpuModel) -> str:
     return f"{one_line(script)} on a simulated {gpu.name}: {what}; {', '.join(told) or 'nothing to remark'}."
 
 
-def _launch(group: LaunchGroup, gpu: GpuModel, width: int, seen: set[str]) -> Iterator[Line]:
+def _launch(group: LaunchGroup, gpu: GpuModel, width: int, seen: set[Any], *, differ: bool) -> Iterator[Line]:
+    """``seen`` says what has been told; ``differ``, that ``group`` stands for launches with other counts, too."""
     launch = group.launch
     times = "" if group.times == 1 else f", {group.times:,} times"
     title = f"{launch.kernel}: {_where(launch)}" if launch.kernel else _at(launch)
@@ -136,17 +141,29 @@ def _launch(group: LaunchGroup, gpu: GpuModel, width: int, seen: set[str]) -> It
     order = list(Severity)
     for finding in sorted(launch.findings, key=lambda each: order.index(each.severity)):
         first, *rest = finding_lines(finding, width - len(INDENT))
-        block = "\n".join([first, *rest])
+        told = finding.severity, finding.kind, finding.place, finding.array, finding.advice
         yield "", ""
-        if block in seen:
-            yield from _indented(f"{first} (as above)", width, 2)
+        if told in seen:
+            yield from (
+                (text, STYLES[finding.severity]) for text in wrapped(_again(finding), width, INDENT, INDENT * 2)
+            )
             continue
-        seen.add(block)
+        seen.add(told)
         yield INDENT + first, STYLES[finding.severity]
         yield from ((f"{INDENT}{text}", "") for text in rest)
     if launch.counters:
         yield "", ""
+        if differ:
+            yield from _indented(
+                "Counted in the first of these launches; others differ, and --json has each.", width, 2
+            )
         yield from _counters(launch, gpu, width)
+
+
+def _again(finding: Finding) -> str:
+    """A finding of which the same line of another launch has told already."""
+    of, place = (f" of {finding.array}" if finding.array else ""), finding.place
+    return f"{finding.severity.value}: as above, {finding.kind}{of} at {place.short_file}:{place.line}{finding.times}"
 
 
 def _is_launch(launch: LaunchTrace) -> bool:
