@@ -328,3 +328,20 @@ def test_doctor_says_what_is_here_and_what_is_missing(tmp_path: Path) -> None:
     assert done.returncode == 0, done
     for what in ("Python", "numba", "numpy", "GPU", "sandbox", "runner"):
         assert any(line.split()[1:2] == [what] for line in done.stdout.splitlines()), what
+
+
+def test_the_checks_of_an_assignments_own_folder_are_said_to_be_only_a_part(tmp_path: Path) -> None:
+    from grader.cli.learner import _other_checks
+
+    own = tmp_path / "assignments" / "01"
+    hidden = tmp_path / "solutions" / "01"
+    for folder in (own, hidden):
+        folder.mkdir(parents=True)
+        (folder / "problem.py").touch()
+    (own / "course.yml").touch()
+    assert _other_checks(own, "01", own) == ""  # a folder on its own
+    (tmp_path / "course.yml").touch()
+    assert str(tmp_path) in _other_checks(own, "01", own)
+    assert _other_checks(tmp_path, "01", hidden) == ""
+    (hidden / "problem.py").unlink()
+    assert _other_checks(own, "01", own) == ""  # what a student has

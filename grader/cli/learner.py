@@ -43,6 +43,8 @@ def check(
         raise UsageError(f"expected {SOLUTIONS}/{name} or {ASSIGNMENTS}/{name} in {root}, found neither")
     own = root / ASSIGNMENTS / name if (root / ASSIGNMENTS / name).exists() else root
     judged = own if folder is None else _submission_folder(folder)
+    if note := _other_checks(root, name, places[0]):
+        typer.echo(note, err=True)
     verdict = judge_submission(places[0], judged, device=device, seed=seed)
     if as_json:
         typer.echo(to_json((for_student(verdict),)), nl=False)
@@ -50,6 +52,17 @@ def check(
         say(student_report, verdict)
     if any(c.passed is False or c.state is State.NOT_JUDGED for c in verdict.checks):
         raise typer.Exit(1)
+
+
+def _other_checks(root: Path, name: str, taken: Path) -> str:
+    """A note where a course around this folder has checks, with points, that are not among those of ``taken``."""
+    from grader.course import find_course
+    from grader.release import SOLUTIONS
+
+    around = find_course(root.parent) if taken == root else None
+    if around is None or not (around.parent / SOLUTIONS / name / "problem.py").is_file():
+        return ""
+    return f"grader: these are the checks of this folder; {around.parent} has hidden ones, and points, beside them"
 
 
 def _submission_folder(path: Path) -> Path:
@@ -75,16 +88,19 @@ def _submission_folder(path: Path) -> Path:
 def simulate(
     script: Annotated[Path, typer.Argument(metavar="SCRIPT", help="A Python script that uses numba.cuda.")],
     args: Annotated[list[str] | None, typer.Argument(metavar="[ARGS]...", help="The script's arguments.")] = None,
-    gpu: Annotated[str, typer.Option(help="The GPU: t4, a100, rtx3060, l4, rtx4090, h100.")] = "t4",
-    limit: Annotated[float, typer.Option(min=0, help="CPU seconds that one launch may take.")] = 600.0,
+    gpu: Annotated[str, typer.Option(help="The GPU to simulate: t4, a100, rtx3060, l4, rtx4090, h100.")] = "t4",
+    limit: Annotated[
+        float, typer.Option(help="CPU seconds after which a launch ends as one that does not end by itself.")
+    ] = 600.0,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print launches as JSON, what the script prints as errors.")
+        bool, typer.Option("--json", help="Print launches as JSON; what the script prints goes to standard error.")
     ] = False,
 ) -> None:
     """Run an unchanged Numba CUDA script without a GPU and say what its launches did.
 
     Options come before SCRIPT. Prints, for each launch, mistakes with their line and what to try, then what was
-    counted. Exit code: the script's if it fails, 1 if a launch showed an error.
+    counted; at the end each kernel with what its lines cost. Exit code: the script's if it fails, 1 if a launch showed
+    an error.
     """
     from grader.gpu_models import MODELS
     from grader.reports.simulation import has_errors, simulation_page

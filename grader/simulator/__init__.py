@@ -36,14 +36,14 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 
 from grader.errors import UsageError
-from grader.gpu_models import DEFAULT, GpuModel
+from grader.gpu_models import GpuModel
 from grader.traces import LaunchTrace
 
 # CPU seconds that one launch of a script may take: far more than anybody waits for.
 LAUNCH_SECONDS = 600.0
 
 
-def install(gpu: GpuModel | str = DEFAULT, *, devices: int = 1, launch_seconds: float = LAUNCH_SECONDS) -> None:
+def install(gpu: GpuModel | str = "t4", *, devices: int = 1, launch_seconds: float = LAUNCH_SECONDS) -> None:
     """Simulate every launch of this process from now on, on a GPU model ("t4", "a100", …; ``gpu_models.MODELS``).
 
     ``devices`` is how many GPUs a script sees. A launch that takes more than ``launch_seconds`` of CPU time ends with
@@ -83,3 +83,8 @@ def _refuse_numbas_simulator() -> None:
 
 
 __all__ = ["install", "trace", "uninstall"]
+
+
+def __dir__() -> list[str]:
+    """What there is to use."""
+    return __all__

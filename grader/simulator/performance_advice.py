@@ -165,7 +165,7 @@ def _float64(facts: Facts, findings: Findings) -> None:
             "float64-arithmetic",
             Severity.ADVICE,
             place,
-            f"This line computes in float64, {count:,} operations, though the arrays are float32"
+            f"This line computes in float64, {count:,} operation{'s' * (count != 1)}, though the arrays are float32"
             + (f": {cause}." if cause else "."),
             "Write np.float32(…) around constants, start values, arguments and whole numbers: a GPU has far fewer "
             "units for float64, often one for 32 of float32.",

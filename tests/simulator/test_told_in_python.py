@@ -3,6 +3,8 @@
 # mypy: ignore-errors
 from __future__ import annotations
 
+import inspect
+
 import numpy as np
 import pytest
 from numba import cuda
@@ -140,3 +142,26 @@ def test_an_interrupted_launch_is_told_with_its_loop_and_what_was_found(launches
     assert "halve was interrupted. Thread 0 of block 0 was at test_told_in_python.py:" in told
     assert "while values[i] > i:" in told
     assert [finding.kind for finding in launches[0].errors] == ["out-of-bounds"]
+
+
+def test_a_copy_of_what_no_launch_wrote_is_told_by_the_scripts_name_for_it(launches):
+    out = cuda.device_array((2, 8), np.float32)
+    out.copy_to_host()
+    launched(shift, 33, 32)
+    (finding,) = [each for each in launches[0].findings if each.kind == "unwritten-elements"]
+    assert "16 of 16 elements of out that are copied to the host here were never written, out[0, 0]" in finding.what
+
+
+def test_one_operation_is_one(launches):
+    @cuda.jit
+    def scale(x):
+        x[0] = x[0] * 2.5
+
+    launched(scale, 1, threads=1)
+    (finding,) = [each for each in launches[0].findings if each.kind == "float64-arithmetic"]
+    assert "computes in float64, 1 operation, though" in finding.what
+
+
+def test_what_the_module_offers_is_what_a_reader_is_shown():
+    assert dir(simulator) == ["install", "trace", "uninstall"]
+    assert inspect.signature(simulator.install).parameters["gpu"].default == "t4"

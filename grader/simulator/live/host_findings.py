@@ -6,6 +6,7 @@ In: a kernel, its arguments, what its launch wrote. Out: warnings and advice wit
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,9 @@ from grader.simulator.sources import AnyFile
 from grader.simulator.stream_races import named
 from grader.simulator.streams import Operation
 from grader.traces import LaunchTrace
+
+# The array that a line of a script copies to the host.
+_COPIED = re.compile(r"\b([A-Za-z_]\w*)\.copy_to_host\b")
 
 
 def look_at_outputs(
@@ -80,6 +84,10 @@ def unwritten_copy(heap: Heap, start: int, nbytes: int, writer: Operation | None
     first = np.unravel_index(int(np.argmax(unwritten)), shape) if shape else ()
     address = start + sum(int(i) * stride for i, stride in zip(first, strides, strict=True))
     name, element = named(arrays, address)
+    if not name and copied is not None:  # no launch knows it: the script's own name for it, where there is one
+        named_there = _COPIED.findall(place.text)
+        name = named_there[0] if len(named_there) == 1 else ""
+        element = f"{name}[{', '.join(str(int(i)) for i in first)}]" if name and shape else ""
     unit = "bytes" if copied is None else "elements"
     of = f" of {name}" if name else ""
     where = f", {element} is the first" if element else ""
