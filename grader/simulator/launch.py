@@ -215,6 +215,8 @@ class Simulator:
             threads,
             counters,
             lines,
+            traffic.lines,
+            traffic.arrays,
             bits,
             program.float64_lines,
             program.promotions,

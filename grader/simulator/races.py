@@ -111,7 +111,10 @@ class Races:
         agree = bool(((places[1:] != places[:-1]) | same_value(written[1:], written[:-1])).all())
         found, first = "same-value-writes" if agree else "race", int(losers[0])
         threads = int(touch.threads[first]), int(winner[first])
-        self._report(found, array, (touch.place, touch.place), ("writes", "wrote"), threads, len(losers))
+        one_place = bool((touch.granules == touch.granules[0]).all())
+        one_of_many = one_place and any(bool(np.any(np.greater(length, 1))) for length in array.shape)
+        sites = touch.place, touch.place
+        self._report(found, array, sites, ("writes", "wrote"), threads, len(losers), one_of_many=one_of_many)
 
     def _is_read_too_early(self, array: ArrayRef, read: int, change: int) -> bool:
         """Whether a plain read in shared memory only ever comes after the atomics, with no barrier in between.
@@ -135,8 +138,12 @@ class Races:
         verbs: tuple[str, str],
         threads: tuple[int, int],
         count: int,
+        *,
+        one_of_many: bool = False,
     ) -> None:
-        """``sites`` and ``threads``: mine and the other's; the other thread may be a mark."""
+        """``sites`` and ``threads``: mine and the other's; the other thread may be a mark. ``one_of_many``: all threads
+        are at the same one of an array's elements.
+        """
         place, their_place = (self._sites[site].place for site in sites)
         mine, other = threads
         wave = self._machine.wave
@@ -175,8 +182,12 @@ class Races:
             )
         elif kind == "same-value-writes":
             what = f"Several threads write the same value to one place of {array.name}."
-            advice = "Let one thread write it, or each thread another element: is the index the thread's own, as i = "
-            advice += f"cuda.grid(1)?{question}"
+            advice = f"Let one thread write it.{question}"
+            if one_of_many:
+                advice = (
+                    "Let one thread write it, or each thread another element: is the index the thread's own, as "
+                    "i = cuda.grid(1)?"
+                )
         self._machine.findings.add(kind, severity, place, what, advice, array=array.name, count=count)
 
     def _crowd(self, mark: int) -> str:

@@ -53,6 +53,8 @@ class Traffic:
         self._machine = machine
         self.counters: Counter[str] = Counter()
         self.lines: defaultdict[Place, Counter[str]] = defaultdict(Counter)
+        # The array that a place accessed first.
+        self.arrays: dict[Place, ArrayRef] = {}
         # Element accesses of global memory by kind and by the buffer's root.
         self.accesses: Counter[tuple[str, int]] = Counter()
         # Accesses of global and of shared memory by each thread of the launch.
@@ -81,6 +83,8 @@ class Traffic:
             if not elements.size:
                 return
         lanes = machine.active if inside is None else elements.size
+        if not line:
+            self.arrays[place] = array
         self._add(line, f"{space}_{kind}s", lanes)
         if space == "global":
             self.accesses[f"{kind}s", array.root] += lanes

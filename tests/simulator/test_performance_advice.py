@@ -369,3 +369,65 @@ def test_the_edges_of_a_tile_cannot_be_packed(launch, size):
 def test_what_depends_on_data_cannot_be_packed(launch):
     x, out = np.zeros(1, np.float32), np.zeros(5000, np.int32)
     assert not packs(launch(hailstones, 20, 256, x, out))
+
+
+def product(a, b, out):
+    i, j = cuda.grid(2)
+    total = float32(0)
+    for k in range(a.shape[1]):
+        total += a[i, k] * b[k, j]
+    out[j, i] = total
+
+
+def test_of_several_accesses_in_a_line_the_strided_one_is_named(launch):
+    a = np.zeros((64, 64), np.float32)
+    found = advice(launch(product, (2, 2), (32, 32), a, a.copy(), a.copy()))["strided-access"]
+    assert found.place.expression == "a[i, k]"
+
+
+def moved(particles, step):
+    i = cuda.grid(1)
+    particles[i].x += particles[i].y * step
+
+
+def test_strided_fields_of_records_are_laid_to_the_layout(launch):
+    particles = np.zeros(4096, np.dtype([("x", np.float32), ("y", np.float32), ("z", np.float32)], align=True))
+    found = advice(launch(moved, 16, 256, particles, np.float32(1)))["strided-access"]
+    assert "give each field an array of its own" in found.advice
+
+
+def test_rows_that_lie_far_apart_are_told_of_the_last_index(launch):
+    x = np.zeros((128, 128), np.float32)
+    found = advice(launch(by_column, (8, 8), (16, 16), x, x.copy()))["strided-access"]
+    assert "the last index of an array" in found.advice
+
+
+def counted(x, out):
+    bins = cuda.shared.array(256, np.int32)
+    bins[cuda.threadIdx.x] = 0
+    cuda.syncthreads()
+    cuda.atomic.add(bins, x[cuda.grid(1)], 1)
+    cuda.syncthreads()
+    cuda.atomic.add(out, cuda.threadIdx.x, bins[cuda.threadIdx.x])
+
+
+def every_32nd(x, out):
+    row = cuda.shared.array(256, float32)
+    t = cuda.threadIdx.x
+    row[t] = x[t]
+    cuda.syncthreads()
+    out[cuda.blockIdx.x, t] = row[t * 32 % 256 + t // 8]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "out", "words"),
+    [
+        (counted, np.zeros(256, np.int32), "a copy of the array for each part of a block"),
+        (every_32nd, np.zeros((64, 256), np.float32), "neighbouring threads neighbouring elements"),
+    ],
+)
+def test_conflicts_in_an_array_of_one_dimension_are_told_of_no_rows(launch, kernel, out, words):
+    x = np.random.default_rng(1).integers(0, 256, N).astype(np.int32)
+    found = advice(launch(kernel, 64, 256, x.astype(out.dtype), out))["bank-conflicts"]
+    assert words in found.advice
+    assert "(32, 33)" not in found.advice
