@@ -105,8 +105,8 @@ def note_negative(machine: Machine, array: ArrayRef, wrapped: tuple[Any, Any, An
         Severity.WARNING,
         place,
         f"An index of {array.name} came out as {from_end}, which counts from the end: element {from_start} is taken, "
-        "so the boundary became periodic.",
-        "Guard the access with an if; if you mean a periodic boundary, write % and the length.",
+        "at the other end.",
+        "Guard the access with an if; if the two ends are to be neighbours, write % and the length.",
         array=array.name,
         threads=machine.example(lanes),
         count=lanes.size,

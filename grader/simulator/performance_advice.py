@@ -35,6 +35,8 @@ MIN_LANES_OF_A_WARP = 2
 MIN_SPREAD_STEPS = 0.05
 # And about launches of fewer threads there is nothing to say.
 MIN_THREADS = 4096
+# So many blocks, each of less than a warp, look like threads of a block that stand in the place of blocks.
+SWAPPED_BLOCKS = range(64, 1025)
 # A grid is said to leave a GPU idle if there is this much work for each multiprocessor: accesses of global memory.
 WORK_PER_MULTIPROCESSOR = 4096
 Lines = Mapping[Place, Mapping[str, int]]
@@ -252,7 +254,15 @@ def _few_warps(facts: Facts, findings: Findings) -> None:
 def _part_of_a_warp(facts: Facts, findings: Findings) -> None:
     """Blocks whose last warp is not full, and is an eighth of the block or more."""
     idle = -facts.threads % WARP_SIZE
-    if idle and idle >= (facts.threads + idle) / 8 and facts.blocks * facts.threads >= MIN_THREADS:
+    if facts.threads < WARP_SIZE and facts.blocks in SWAPPED_BLOCKS and facts.blocks % WARP_SIZE == 0:
+        findings.add(
+            "partial-warps",
+            Severity.ADVICE,
+            facts.place,
+            f"{facts.blocks} blocks of {facts.threads} threads: each fills {facts.threads} of the 32 lanes of a warp.",
+            "Are the two swapped? A launch is kernel[blocks, threads_per_block](...), with 32 threads or a multiple.",
+        )
+    elif idle and idle >= (facts.threads + idle) / 8 and facts.blocks * facts.threads >= MIN_THREADS:
         findings.add(
             "partial-warps",
             Severity.ADVICE,

@@ -38,7 +38,7 @@ def test_a_computed_negative_index_is_a_warning_and_a_written_one_is_not(launch)
     (found,) = launch(computed, 1, 8, np.arange(8.0), out).findings[:1]
     assert (found.kind, found.severity.value, found.array, found.count) == ("negative-index", "warning", "x", 1)
     assert found.what == (
-        "An index of x came out as -1, which counts from the end: element 7 is taken, so the boundary became periodic."
+        "An index of x came out as -1, which counts from the end: element 7 is taken, at the other end."
     )
     assert out.tolist() == [7, 0, 1, 2, 3, 4, 5, 6]
     assert ("negative-index", "warning") in _kinds(launch(row, 1, 8, np.ones((8, 2)), out), "warning")

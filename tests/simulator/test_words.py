@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from numba import cuda, float32
 
+import grader.simulator as simulator
+
 
 def by_kind(result):
     return {finding.kind: finding for finding in result.findings}
@@ -100,3 +102,30 @@ def test_threads_that_never_come_to_a_barrier_are_told_of_in_words_for_both_ways
     assert found.kind == "early-return"
     assert "never come to this barrier" in found.what
     assert "it is in an if" in found.what
+
+
+@pytest.mark.parametrize(
+    ("blocks", "threads", "asked"), [(256, 4, True), (4, 256, False), (100, 8, False), (8, 4, False)]
+)
+def test_blocks_and_threads_that_look_swapped_are_asked_about(launch, blocks, threads, asked):
+    x = np.ones(blocks * threads, np.float32)
+    found = by_kind(launch(copied, blocks, threads, x, x.copy()))
+    assert ("partial-warps" in found and "swapped?" in found["partial-warps"].advice) == asked
+
+
+def copied(x, out):
+    i = cuda.grid(1)
+    out[i] = x[i]
+
+
+@pytest.mark.parametrize(("dtype", "n", "told"), [(None, 1000, True), (np.float32, 1000, False), (None, 10, False)])
+def test_an_array_that_is_float64_for_want_of_a_dtype_is_told_of(dtype, n, told):
+    kernel = cuda.jit(copied)
+    with simulator.trace() as launches:
+        out = cuda.device_array(n, dtype) if dtype else cuda.device_array(n)
+        kernel[1, n](cuda.to_device(np.ones(n, np.float32)), out)
+    simulator.uninstall()
+    found = by_kind(launches[0])
+    assert ("float64-array" in found) == told
+    if told:
+        assert found["float64-array"].what.startswith("out is float64, beside float32 arrays")

@@ -26,6 +26,8 @@ from grader.simulator.stream_races import named
 from grader.simulator.streams import Operation
 from grader.traces import LaunchTrace
 
+# Arrays of fewer elements are not worth a word about their dtype.
+_MANY = 256
 # The array that a line of a script copies to the host.
 _COPIED = re.compile(r"\b([A-Za-z_]\w*)\.copy_to_host\b")
 
@@ -130,6 +132,27 @@ def look_at_host(
                 "Hand it to the kernel as an argument, or decorate the function again.",
                 array=captured.name,
             )
+    wide = _float64_beside_float32(values)
+    if wide:
+        findings.add(
+            "float64-array",
+            Severity.ADVICE,
+            trace.place,
+            f"{', '.join(wide)} {'is' if len(wide) == 1 else 'are'} float64, beside float32 arrays as large: twice the "
+            "bytes, and float64 arithmetic.",
+            "If that is not meant, say the dtype: NumPy and cuda.device_array make float64 where they are not told. "
+            "Write cuda.device_array(n, np.float32), or .astype(np.float32) before cuda.to_device.",
+        )
     missed = unused_dimension(kernel.typed, trace.grid, trace.block, values)
     if missed:
         findings.add("dimensions", Severity.WARNING, trace.place, missed[0], missed[1])
+
+
+def _float64_beside_float32(values: list[Any]) -> list[str]:
+    """The names of float64 arrays of a launch that are about as large as its float32 ones.
+
+    A few sums in float64 are meant; an array of the size of the others mostly is what NumPy made of no dtype.
+    """
+    arrays = [value for value in values if isinstance(value, ArrayRef)]
+    sizes = {size for each in arrays if each.dtype == np.float32 and (size := math.prod(each.shape)) >= _MANY}
+    return [array.name for array in arrays if array.dtype == np.float64 and math.prod(array.shape) in sizes]
