@@ -63,10 +63,15 @@ LARGEST: Final = {
 
 
 class Counted(dict[str, int]):
-    """Counters by name; of one that there is, 0 where nothing was counted. Raises KeyError for any other name."""
+    """Counters by name; of one that there is, 0 where nothing was counted. Raises KeyError for any other name.
+
+    ``shared_bank_conflicts`` are those of all kinds of access, as a check of technique has them.
+    """
 
     def __missing__(self, name: str) -> int:
         if name in COUNTERS or name in LARGEST:
             return 0
+        if name == "shared_bank_conflicts":
+            return sum(self[f"shared_{kind}_bank_conflicts"] for kind in ("load", "store", "atomic"))
         near = nearest(name, (*COUNTERS, *LARGEST, *self))
         raise KeyError(f"there is no counter {name}" + (f"; did you mean {near}?" if near else ""))

@@ -31,15 +31,21 @@ class LaunchTrace:
     block: tuple[int, int, int]
     dynamic_shared_bytes: int = 0
     findings: tuple[Finding, ...] = ()
-    counters: Mapping[str, int] = field(default_factory=Counted, repr=False)
-    lines: Mapping[Place, Mapping[str, int]] = field(default_factory=dict, repr=False)
+    counters: Mapping[str, int] = field(default_factory=Counted)
+    lines: Mapping[Place, Mapping[str, int]] = field(default_factory=dict)
     problem: str = ""
-    defined: Place = field(default=NOWHERE, repr=False)
+    defined: Place = NOWHERE
 
     @property
     def errors(self) -> tuple[Finding, ...]:
         """The findings that a GPU may get wrong."""
         return tuple(finding for finding in self.findings if finding.severity is Severity.ERROR)
+
+    def __repr__(self) -> str:
+        """Short: counters and lines are many numbers, and a notebook or pytest shows this."""
+        what = [*filter(None, [self.problem]), *map(repr, self.findings)]
+        where = f"{self.place.short_file}:{self.place.line}"
+        return f"<{self.kernel}[{self.grid}, {self.block}] at {where}: {' '.join(what) or 'nothing to remark'}>"
 
     def __str__(self) -> str:
         where = f" at {self.place.short_file}:{self.place.line}" if self.place.line else ""

@@ -10,7 +10,7 @@ import pytest
 from numba import cuda
 
 from grader import simulator
-from grader.counters import COUNTERS, LARGEST
+from grader.counters import COUNTERS, LARGEST, Counted
 from grader.simulation_page import page
 from grader.simulator.scheduler import Scheduler
 
@@ -48,6 +48,12 @@ def test_a_known_counter_of_which_there_is_nothing_is_zero(launches):
     for counters in counted:
         assert [counters[name] >= 0 for name in (*COUNTERS, *LARGEST)]
     assert (launch.counters["barriers"], launch.counters["global_stores"]) == (0, 32)
+    assert launch.counters["shared_bank_conflicts"] == 0
+
+
+def test_bank_conflicts_of_all_kinds_are_one_counter_too():
+    kinds = {"shared_load_bank_conflicts": 3, "shared_atomic_bank_conflicts": 4}
+    assert Counted(kinds)["shared_bank_conflicts"] == 7
 
 
 def test_a_counter_that_there_is_not_is_a_key_error_that_names_the_nearest(launches):
@@ -62,7 +68,9 @@ def test_the_sentence_comes_first_where_a_finding_is_shown_in_short(launches):
     (error,) = launches[0].errors
     assert repr(launches[0].errors).startswith("(<error at test_told_in_python.py:")
     assert error.what[:40] in repr(launches[0].errors)[:120]
-    assert len(repr(launches[0])) < 600
+    assert repr(launches).startswith("[<shift[(1, 1, 1), (32, 1, 1)] at test_told_in_python.py:")
+    assert error.what in repr(launches[0])
+    assert "Counted" not in repr(launches[0])
 
 
 def test_records_are_printed_in_80_columns(launches):
