@@ -28,7 +28,7 @@ from grader.simulator.frontend import KernelError
 from grader.simulator.launch import Simulator, deadline_in
 from grader.simulator.memory import ArrayRef, GlobalSpace
 from grader.simulator.numba_types import declared_type
-from grader.simulator.scheduler import DepthLimit, StepLimit
+from grader.simulator.stops import DepthLimit, StepLimit
 from grader.simulator.stream_races import race_of
 from grader.simulator.streams import Operation, StreamOrder
 from grader.simulator.touched import READ, WRITTEN, Touched

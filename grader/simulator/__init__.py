@@ -13,7 +13,7 @@ findings and counters. No GPU, driver or CUDA toolkit takes part. In the order i
 - ``program`` is what comes of it: basic blocks of steps, ranked by ``order``;
 - ``scheduler`` runs groups of lanes of a ``wave`` of blocks over it, and a step sees a ``machine``; ``barriers`` is
   where lanes wait (``absent``, ``skipped``: who is missing there), ``frames`` what recursive calls go back to;
-  ``spinning`` and ``waits`` find waits, and those that nothing can end;
+  ``spinning`` and ``waits`` find waits, and those that nothing can end; ``stops`` ends a launch otherwise;
 - ``memory`` holds the address spaces, ``lane_values`` what lanes have in registers; ``access`` reads and writes
   memory where ``addressing`` finds an element, ``atomics`` do both; ``views`` are parts of arrays, ``ranges`` counts;
 - ``operations`` says what operators and functions mean on lanes; ``scalar_calls``, ``libdevice_calls``,

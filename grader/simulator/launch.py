@@ -24,10 +24,11 @@ from grader.simulator.numba_types import caster
 from grader.simulator.performance_advice import Facts, advise
 from grader.simulator.program import Program
 from grader.simulator.raising import Raised
-from grader.simulator.scheduler import Scheduler, StepLimit
+from grader.simulator.scheduler import Scheduler
 from grader.simulator.shadow import BYTES_PER_GRANULE
 from grader.simulator.signatures import choose_signature, type_of
 from grader.simulator.sources import Sources
+from grader.simulator.stops import StepLimit
 from grader.simulator.touched import Touched
 from grader.simulator.translate import translate
 from grader.simulator.unit import PLAIN, Options

@@ -17,18 +17,16 @@ from typing import Any
 import numpy as np
 
 from grader.errors import NotSimulated
-from grader.records import Finding, Place
 from grader.simulator.barriers import Barriers
-from grader.simulator.configuration import Triple
 from grader.simulator.findings import Findings
 from grader.simulator.frames import Frames
 from grader.simulator.lane_values import LaneIndex, is_wide, merge, take
 from grader.simulator.machine import Machine
 from grader.simulator.memory import ArrayRef, GlobalSpace, Space
-from grader.simulator.printed import Printed
 from grader.simulator.program import Barrier, Block, Branch, Call, Exit, Jump, Program, Registers, Return, located
 from grader.simulator.sources import Sources
 from grader.simulator.spinning import Spinning
+from grader.simulator.stops import DepthLimit, Interrupted, StepLimit, Threads
 from grader.simulator.waits import Waits
 from grader.simulator.wave import Wave
 
@@ -41,39 +39,6 @@ SPINNING = 4
 # The clock is read after so many lanes have run a block; an issue of few lanes counts as one of MANY_LANES.
 CLOCK_EVERY_LANES = 1 << 20
 MANY_LANES = 1 << 14
-
-
-Threads = tuple[tuple[Triple, Triple], ...]
-
-
-class StepLimit(Exception):
-    """The launch used up its time; ``place`` is where it was, ``thread`` names one that was there.
-
-    ``threads`` has that one's block and thread index. ``findings`` and ``printed`` are what had been found and printed
-    by then, once that is known.
-    """
-
-    def __init__(self, place: Place, thread: str = "", threads: Threads = ()) -> None:
-        super().__init__(str(place))
-        self.place = place
-        self.thread = thread
-        self.threads = threads
-        self.findings: tuple[Finding, ...] = ()
-        self.printed = Printed()
-
-
-class DepthLimit(StepLimit):
-    """Too many calls inside each other."""
-
-
-class Interrupted(KeyboardInterrupt):
-    """Somebody has stopped a running launch, at ``place``, where ``thread`` was; ``findings`` as of StepLimit."""
-
-    def __init__(self, place: Place, thread: str, findings: tuple[Finding, ...]) -> None:
-        super().__init__()
-        self.place = place
-        self.thread = thread
-        self.findings = findings
 
 
 class Scheduler(Machine):

@@ -8,7 +8,7 @@ import pytest
 from numba import cuda, float32, int32
 
 from grader.records import Severity
-from grader.simulator.scheduler import StepLimit
+from grader.simulator.stops import StepLimit
 
 N = 1000
 

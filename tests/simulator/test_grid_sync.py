@@ -13,7 +13,7 @@ from numba import cuda, float32, int32
 from grader.errors import NotSimulated
 from grader.records import Severity
 from grader.simulator.configuration import LaunchRefused
-from grader.simulator.scheduler import StepLimit
+from grader.simulator.stops import StepLimit
 
 
 def test_grid_sync_orders_what_all_blocks_write(launch):

@@ -9,7 +9,7 @@ from numba import cuda, float32
 
 from grader.errors import NotSimulated
 from grader.simulator.frontend import KernelError
-from grader.simulator.scheduler import DepthLimit
+from grader.simulator.stops import DepthLimit
 
 
 @cuda.jit(device=True)

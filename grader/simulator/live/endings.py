@@ -11,7 +11,7 @@ from dataclasses import replace
 from grader.records import Finding, Severity
 from grader.simulator.configuration import LaunchRefused
 from grader.simulator.frames import MAX_DEPTH
-from grader.simulator.scheduler import DepthLimit, Interrupted, StepLimit
+from grader.simulator.stops import DepthLimit, Interrupted, StepLimit
 from grader.traces import LaunchTrace
 
 

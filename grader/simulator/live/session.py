@@ -32,8 +32,8 @@ from grader.simulator.live.rejected import rejection
 from grader.simulator.live.telling import Telling
 from grader.simulator.memory import ArrayRef
 from grader.simulator.raising import Raised
-from grader.simulator.scheduler import StepLimit
 from grader.simulator.sources import AnyFile
+from grader.simulator.stops import StepLimit
 from grader.simulator.stream_races import race_of
 from grader.simulator.streams import Operation, is_default
 from grader.simulator.touched import Touched
