@@ -23,7 +23,8 @@ findings and counters. No GPU, driver or CUDA toolkit takes part. In the order i
   reads of what nobody wrote, ``findings`` collects; ``touched`` is what remains of it for launches on other streams, of
   which ``streams`` knows the order, and ``stream_races`` where there is none;
 - ``traffic`` (with ``access_costs``) counts what accesses cost, ``execution`` how well warps are filled, ``spots``
-  spares loops to find both out again; ``performance_advice`` (with ``promotions``) makes sentences of it;
+  spares loops to find both out again; ``performance_advice`` (with ``promotions``, ``access_advice``) makes sentences
+  of it;
 - ``rejections`` cuts Numba's messages to what helps, and ``advice`` (by what is ``around``) says what to try;
   ``sources`` and ``positions`` find a line and the expression in it; ``printed`` keeps what threads print;
   ``dimensions`` looks at how a script launches.

@@ -12,13 +12,11 @@ from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-import numpy as np
-
 from grader.gpu_models import SECTOR_BYTES, WARP_SIZE, GpuModel, occupancy
 from grader.records import Place, Severity
+from grader.simulator.access_advice import beside_each_other, costliest, other_banks
 from grader.simulator.execution import Spread
 from grader.simulator.findings import Findings
-from grader.simulator.lane_values import is_wide
 from grader.simulator.memory import ArrayRef
 
 # Fewer requests than this on a line are not worth a word.
@@ -81,37 +79,15 @@ def _strided(facts: Facts, findings: Findings) -> None:
                 if sectors / requests / fewest > moved / max(needed, 1):
                     moved, needed = sectors / requests, fewest
         if verbs:
-            spot = _costliest(facts, place, "global", "sectors")
+            spot = costliest(facts.spots, place, "global", "sectors")
             what = f"{verbs[0]} here moves" if len(verbs) == 1 else "read and its write here move"
             findings.add(
                 "strided-access",
                 Severity.ADVICE,
                 spot,
                 f"A warp's {what} {moved:.3g} sectors of 32 bytes, where {needed:.3g} would hold what is wanted.",
-                _beside_each_other(facts.arrays.get(spot)),
+                beside_each_other(facts.arrays.get(spot)),
             )
-
-
-def _costliest(facts: Facts, line: Place, space: str, cost: str) -> Place:
-    """The expression of a line that costs most: "sectors" of ``global`` memory, "bank_conflicts" of ``shared``."""
-    names = [f"{space}_{kind}_{cost}" for kind in ("load", "store", "atomic")]
-    spots = [spot for spot in facts.spots if spot.whole_line == line]
-    return max(spots, key=lambda spot: sum(facts.spots[spot].get(name, 0) for name in names), default=line)
-
-
-def _beside_each_other(array: ArrayRef | None) -> str:
-    """What to try where neighbouring threads touch places that are far apart, by how the array lies in memory."""
-    neighbours = "Let neighbouring threads (threadIdx.x) touch neighbouring elements"
-    if array is not None and not array.shape and is_wide(array.address):
-        return (
-            "The fields of a record lie beside each other, and the next record's behind them: give each field an array "
-            f"of its own. {neighbours} of it."
-        )
-    strides = [int(np.max(stride)) for stride in array.strides] if array is not None else []
-    if len(strides) > 1 and min(strides) < strides[-1]:
-        which = ("first", "second", "third")[strides.index(min(strides))] if len(strides) <= 3 else "closest"
-        return f"{neighbours}: the {which} index of this array, which is not in C order."
-    return f"{neighbours}, the last index of an array."
 
 
 def _bank_conflicts(facts: Facts, findings: Findings) -> None:
@@ -120,28 +96,15 @@ def _bank_conflicts(facts: Facts, findings: Findings) -> None:
         for kind, verb in (("load", "read"), ("store", "write"), ("atomic", "atomic operation")):
             requests, conflicts = line.get(f"shared_{kind}_requests", 0), line.get(f"shared_{kind}_bank_conflicts", 0)
             if requests >= MIN_REQUESTS and conflicts >= requests:
-                spot = _costliest(facts, place, "shared", "bank_conflicts")
+                spot = costliest(facts.spots, place, "shared", "bank_conflicts")
                 findings.add(
                     "bank-conflicts",
                     Severity.ADVICE,
                     spot,
                     f"A warp's {verb} of shared memory takes {1 + conflicts / requests:.3g} turns here instead of one: "
                     f"{conflicts:,} bank conflicts in {requests:,} requests.",
-                    _other_banks(facts.arrays.get(spot), kind),
+                    other_banks(facts.arrays.get(spot), kind),
                 )
-
-
-def _other_banks(array: ArrayRef | None, kind: str) -> str:
-    """What to try where threads of a warp meet at banks of shared memory."""
-    banks = "Threads of a warp should touch different banks (element number modulo 32, for 4-byte elements)"
-    if kind == "atomic":
-        return (
-            "Atomic operations of a warp that meet at a bank wait for each other. Fewer meet with a copy of the array "
-            "for each part of a block; add the copies up at the end."
-        )
-    if array is not None and len(array.shape) < 2:
-        return f"{banks}: neighbouring threads neighbouring elements, as in s[t] rather than s[2 * t]."
-    return f"{banks}: a row that is one element longer, as in (32, 33), often does it."
 
 
 def _divergence(facts: Facts, findings: Findings) -> None:
