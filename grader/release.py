@@ -177,6 +177,7 @@ def out_of_date(course: Course, name: str) -> tuple[str, ...]:
 # What a student's archive holds besides the assignments, a README and a pyproject.toml of its own, as far as the
 # course has it: the package, to install from. An allow-list: a new folder of the course is not handed out by accident.
 BUNDLED = ("LICENSE", FILE_NAME, "grader/**/*.py")
+LINK_TO_A_FILE = re.compile(r"\[([^]]+)\]\((?!https?://)[^)]+\)")
 README, STUDENT_GUIDE, PROJECT_FILE = "README.md", "docs/student.md", "pyproject.toml"
 # Of pyproject.toml's [tool.*] tables a student needs the build's; the others serve the course's own development.
 KEPT_TOOLS = ("tool.hatch",)
@@ -221,6 +222,7 @@ def student_readme(course: Course) -> str:
     guide = course.file.parent / STUDENT_GUIDE
     # The guide's own title gives way to the course's.
     text = _read(guide).partition("\n")[2].strip() + "\n" if guide.is_file() else ""
+    text = LINK_TO_A_FILE.sub(r"\1", text)  # the other guides are not in the archive
     return f"# {course.course.title}\n\n" + "\n".join(folders) + f"\n\n{text}"
 
 

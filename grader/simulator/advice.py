@@ -179,7 +179,7 @@ def _host_only(found: re.Match[str], _: Around) -> str:
         return "Make arrays on the host and pass them; a kernel has cuda.shared.array and cuda.local.array."
     if module == "numba.cuda":
         return f"cuda.{name} is for the host: call it outside of the kernel."
-    if module == "numpy.random":
+    if module in ("numpy.random", "numba.np.random"):
         return "Kernels draw random numbers with numba.cuda.random, as xoroshiro128p_uniform_float32(states, i)."
     return ""
 
@@ -224,7 +224,7 @@ def _said(sentence: str) -> _Rule:
 _RULES: tuple[tuple[str, _Rule], ...] = (
     (r"no (?:shared|local)\.array\(", _shared_arguments),
     (r"Untyped (?:global|freevar|closure variable) name '(\w+)':.*<class '(?:[\w.]*\.)?(\w+)'>", _not_for_kernels),
-    (r"A kernel cannot use (numba\.cuda|numpy\.random)\.(\w+)", _host_only),
+    (r"A kernel cannot use (numba\.cuda|numpy\.random|numba\.np\.random)\.(\w+)", _host_only),
     (r"(\d+) argument types given, but function takes (\d+)", _missing_argument),
     (r"no (getitem|setitem)\(((?:u?int|float)\d+),", _number_as_array),
     (

@@ -10,6 +10,7 @@ Works with numba-cuda where installed, else with Numba's built-in target: every 
 from __future__ import annotations
 
 import contextlib
+import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -151,7 +152,14 @@ class Frontend:
             try:
                 with self._typing_only():
                     self._typed[key] = self._compile(function, arg_types, device, return_type, inline)
-            except (NotSimulated, KernelError, MemoryError, RecursionError):
+            except RecursionError as error:
+                module = "" if self._depth else _endless_in(error)
+                if not module:
+                    raise
+                raise KernelError(
+                    f"A kernel cannot use {module}: Numba's functions there call each other without end.", 0, "", error
+                ) from None
+            except (NotSimulated, KernelError, MemoryError):
                 raise
             except Exception as error:
                 if not isinstance(error, _ERRORS) and not _is_from_numba(error):
@@ -256,3 +264,17 @@ def has_builtin_target() -> bool:
 def has_run_time() -> bool:
     """Whether kernels are compiled with Numba's run time (NUMBA_CUDA_ENABLE_NRT), and so may make arrays."""
     return bool(getattr(config, "CUDA_ENABLE_NRT", False))
+
+
+def _endless_in(error: RecursionError) -> str:
+    """The module of Numba's that was typing one function of its own in another when the stack was full, or "".
+
+    What is written for CPUs may stand for itself there: np.random, once a script has used it in CPU code.
+    """
+    modules = [
+        str(frame.f_locals["function"].__module__)
+        for frame, _ in traceback.walk_tb(error.__traceback__)
+        if frame.f_code is Frontend.type.__code__
+    ]
+    last = modules[-1] if len(modules) > 2 else ""
+    return last if last.startswith("numba.") else ""

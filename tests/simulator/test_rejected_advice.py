@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import linecache
 
+import numba
 import numpy as np
 import pytest
 from numba import cuda, float32, types
@@ -130,3 +131,13 @@ def test_dynamic_shared_memory_that_suffices_is_no_finding(launch):
     out = np.zeros(64, np.float32)
     assert launch(_dynamic, 1, 64, np.ones(64, np.float32), out, shared=256).findings == ()
     assert out.sum() == 64
+
+
+def test_random_numbers_have_their_advice_also_where_cpu_code_has_used_them(tmp_path):
+    @numba.njit
+    def on_the_cpu():
+        return np.random.random()
+
+    on_the_cpu()
+    found = rejected(tmp_path, "out[i] = np.random.rand()")
+    assert "numba.cuda.random" in found.advice
