@@ -10,7 +10,6 @@ Works with numba-cuda where installed, else with Numba's built-in target: every 
 from __future__ import annotations
 
 import contextlib
-import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -53,6 +52,10 @@ def lowering_error(message: str) -> BaseException:
 def numba_errors() -> tuple[type[BaseException], ...]:
     """The base classes of Numba's errors: numba-cuda's are no subclasses of Numba's own."""
     return _ERRORS
+
+
+# Of functions that Numba brings, so many may be typed one in another; the deepest known are four.
+MAX_NUMBAS_OWN = 12
 
 
 class KernelError(Exception):
@@ -149,17 +152,14 @@ class Frontend:
         if again:
             self._typed.pop(key, None)
         if key not in self._typed:
+            module = str(function.__module__)
+            if self._depth > MAX_NUMBAS_OWN and module.startswith("numba."):
+                # What is written for CPUs may stand for itself here: np.random, once a script's CPU code has used it.
+                raise KernelError(f"A kernel cannot use {module}: functions there call each other without end.", 0)
             try:
                 with self._typing_only():
                     self._typed[key] = self._compile(function, arg_types, device, return_type, inline)
-            except RecursionError as error:
-                module = "" if self._depth else _endless_in(error)
-                if not module:
-                    raise
-                raise KernelError(
-                    f"A kernel cannot use {module}: Numba's functions there call each other without end.", 0, "", error
-                ) from None
-            except (NotSimulated, KernelError, MemoryError):
+            except (NotSimulated, KernelError, MemoryError, RecursionError):
                 raise
             except Exception as error:
                 if not isinstance(error, _ERRORS) and not _is_from_numba(error):
@@ -264,17 +264,3 @@ def has_builtin_target() -> bool:
 def has_run_time() -> bool:
     """Whether kernels are compiled with Numba's run time (NUMBA_CUDA_ENABLE_NRT), and so may make arrays."""
     return bool(getattr(config, "CUDA_ENABLE_NRT", False))
-
-
-def _endless_in(error: RecursionError) -> str:
-    """The module of Numba's that was typing one function of its own in another when the stack was full, or "".
-
-    What is written for CPUs may stand for itself there: np.random, once a script has used it in CPU code.
-    """
-    modules = [
-        str(frame.f_locals["function"].__module__)
-        for frame, _ in traceback.walk_tb(error.__traceback__)
-        if frame.f_code is Frontend.type.__code__
-    ]
-    last = modules[-1] if len(modules) > 2 else ""
-    return last if last.startswith("numba.") else ""
