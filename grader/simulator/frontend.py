@@ -159,7 +159,12 @@ class Frontend:
             try:
                 with self._typing_only():
                     self._typed[key] = self._compile(function, arg_types, device, return_type, inline)
-            except (NotSimulated, KernelError, MemoryError, RecursionError):
+            except KernelError as error:
+                if self._depth or error.line:
+                    raise
+                _, line, file = explain(error)  # where the kernel calls what is rejected
+                raise KernelError(str(error), line, file, error.cause) from None
+            except (NotSimulated, MemoryError, RecursionError):
                 raise
             except Exception as error:
                 if not isinstance(error, _ERRORS) and not _is_from_numba(error):

@@ -141,3 +141,4 @@ def test_random_numbers_have_their_advice_also_where_cpu_code_has_used_them(tmp_
     on_the_cpu()
     found = rejected(tmp_path, "out[i] = np.random.rand()")
     assert "numba.cuda.random" in found.advice
+    assert found.place.text.strip() == "out[i] = np.random.rand()"
