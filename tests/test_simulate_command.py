@@ -288,8 +288,8 @@ def test_a_kernel_that_never_ends_stops_at_the_limit_with_its_line(tmp_path: Pat
     done = simulate(tmp_path, endless, before=("--limit", "1"))
     assert done.returncode == 1
     told = " ".join(done.stdout.split())
-    assert "none ended well, 1 error" in told
-    assert "double did not end within 1 s of CPU time. error: Thread 0 of block 0 was still in here" in told
+    assert "none ended well, 1 warning" in told
+    assert "double did not end within 1 s of CPU time. warning: Thread 0 of block 0 was still in here" in told
     assert "where script.py:8 while values[i] >= 0: try Does the loop's condition" in told
 
 

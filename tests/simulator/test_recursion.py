@@ -240,3 +240,32 @@ def test_local_arrays_of_recursive_functions_are_not_known(launch):
 
     with pytest.raises(NotSimulated, match=r"local array.*mine = cuda.local.array"):
         launch(kernel, 1, 1, np.zeros(1))
+
+
+def _scaled(factor, inner):
+    @cuda.jit(device=True)
+    def function(x):
+        return factor * inner(x)
+
+    return function
+
+
+def _unchanged():
+    @cuda.jit(device=True)
+    def function(x):
+        return x
+
+    return function
+
+
+def test_functions_of_one_factory_that_call_each_other_are_different_functions(launch):
+    function = _scaled(2, _scaled(3, _scaled(5, _unchanged())))
+
+    def kernel(x, out):
+        i = cuda.grid(1)
+        out[i] = function(x[i])
+
+    x, out = np.arange(64, dtype=np.int64), np.zeros(64, np.int64)
+    result = launch(kernel, 2, 32, x, out)
+    np.testing.assert_array_equal(out, 30 * x)
+    assert not result.findings or all(finding.severity.name == "ADVICE" for finding in result.findings)

@@ -12,7 +12,7 @@ from numba import cuda, float32, types
 
 from grader.gpu_models import T4
 from grader.simulator.advice import DEFAULT
-from grader.simulator.frontend import Frontend, KernelError
+from grader.simulator.frontend import MAX_NUMBAS_OWN, Frontend, KernelError
 from grader.simulator.live.rejected import rejection
 from grader.simulator.sources import AnyFile
 from grader.simulator.translate import translate
@@ -142,3 +142,26 @@ def test_random_numbers_have_their_advice_also_where_cpu_code_has_used_them(tmp_
     found = rejected(tmp_path, "out[i] = np.random.rand()")
     assert "numba.cuda.random" in found.advice
     assert found.place.text.strip() == "out[i] = np.random.rand()"
+
+
+def test_functions_of_numbas_own_may_be_called_from_as_deep_as_a_kernel_likes(launch):
+    def innermost(a):
+        return np.sum(a)  # which Numba has as functions in Python
+
+    function = cuda.jit(device=True)(innermost)
+    for _ in range(MAX_NUMBAS_OWN + 4):
+        function = cuda.jit(device=True)(_calling(function))
+
+    def kernel(a, out):
+        out[0] = function(a)
+
+    out = np.zeros(1, np.float32)
+    launch(kernel, 1, 1, np.arange(5, dtype=np.float32), out)
+    assert out[0] == 10
+
+
+def _calling(function):
+    def outer(a):
+        return function(a)
+
+    return outer

@@ -25,19 +25,20 @@ def refused(trace: LaunchTrace, error: LaunchRefused) -> LaunchTrace:
 def unfinished(trace: LaunchTrace, error: StepLimit, seconds: float) -> LaunchTrace:
     """A launch that used up its ``seconds`` of CPU time, or the calls that may be inside each other."""
     if isinstance(error, DepthLimit):
-        kind = "recursion"
+        kind, severity = "recursion", Severity.ERROR
         problem = f"{trace.kernel} calls a function that calls itself without end."
         what = f"There are more than {MAX_DEPTH:,} calls inside each other here; a GPU's stack is 1 KiB."
         advice = "Check the condition that ends the recursion, or write a loop."
     else:
-        kind = "time-limit"
+        # A right kernel may take longer, too: which it is cannot be decided.
+        kind, severity = "time-limit", Severity.WARNING
         problem = f"{trace.kernel} did not end within {seconds:g} s of CPU time."
         what = f"Thread {error.thread} was still in here when the time was up."
         advice = (
             "Does the loop's condition become false for this thread, whatever the data? If it does, the launch is "
             "large: try fewer elements, or a higher --limit (launch_seconds of install)."
         )
-    finding = Finding(kind, Severity.ERROR, error.place, what, advice, threads=error.threads)
+    finding = Finding(kind, severity, error.place, what, advice, threads=error.threads)
     return replace(trace, problem=problem, findings=(*error.findings, finding))
 
 
