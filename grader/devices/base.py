@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from grader.clocks import Clock
 from grader.plan import Launch
 from grader.plan_functions import JitOptions, TypeOf
 from grader.plan_memory import View
@@ -97,3 +98,13 @@ class Device(Protocol):
 
     def read(self, buffer: int) -> npt.NDArray[np.uint8]:
         """A buffer's bytes, after everything before is done."""
+
+
+class ClockedDevice(Device, Protocol):
+    """A device whose operations can be timed, again and again, on the same buffers."""
+
+    def put(self, buffer: int, contents: npt.NDArray[np.uint8]) -> None:
+        """Give a buffer new contents."""
+
+    def clocked(self, work: Callable[[], None]) -> Clock:
+        """Time ``work``, which asks this device for operations, with no buffer in the device's cache at its start."""

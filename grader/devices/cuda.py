@@ -7,11 +7,15 @@ Buffers are plain device memory; streams of the plan become streams of the GPU.
 
 from __future__ import annotations
 
+import math
+import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from grader.clocks import Clock
 from grader.devices.base import Kernel, Refused, ViewArgument, filling
 from grader.devices.driver_output import DriverOutput
 from grader.devices.prints import Prints
@@ -40,6 +44,14 @@ from grader.simulator.rejections import explain
 MAX_PRINTED_BYTES = 4 * MAX_PRINTED_LINES * MAX_PRINTED_LINE
 
 
+MS = 1_000_000  # nanoseconds; events count milliseconds
+# The cache is overwritten this often before a run, at least and at most, by a buffer so many times as large.
+FLUSHES = 2
+MAX_FLUSHES = 400
+FLUSH_OVER = 2
+MIN_FLUSH_BYTES = 64 << 20
+
+
 def describe_gpu() -> dict[str, Any] | None:
     """Name, compute capability and memory of the first GPU; None where Numba can use none."""
     from numba import cuda
@@ -55,6 +67,7 @@ def describe_gpu() -> dict[str, Any] | None:
         "multiprocessors": int(device.MULTIPROCESSOR_COUNT),
         "memory_bytes": int(total),
         "driver": _driver_version(),
+        "uuid": str(getattr(device, "uuid", "")),
     }
 
 
@@ -98,6 +111,9 @@ class CudaDevice:
         self._sizes: list[int] = []
         self._streams: dict[int, Any] = {0: cuda.default_stream()}
         self._compiled: dict[Any, Any] = {}
+        self._elements: dict[tuple[str, bytes], Any] = {}  # what fills put into arrays
+        self._flush: Any = None  # a buffer larger than the cache
+        self._flushes = FLUSHES
 
     def lines(self) -> list[LineCounters]:
         """None: a GPU counts nothing by itself."""
@@ -193,23 +209,24 @@ class CudaDevice:
         return DeviceFault(f"the GPU failed: {text}")
 
     def fill(self, target: View, value: Any, stream: int, line: int) -> None:
-        """``target[...] = value``, through the host."""
-        self._write(target, np.broadcast_to(filling(numpy_dtype(target.dtype), value), target.shape), stream)
+        """``target[...] = value``, by a kernel of Numba's. The value is on the device after the first time."""
+        element = filling(numpy_dtype(target.dtype), value)
+        key = element.dtype.str, element.tobytes()
+        if key not in self._elements:
+            self._elements[key] = self._cuda.to_device(element.reshape(1))
+        self._assign(target, self._elements[key], stream)
 
     def copy(self, source: View, target: View, stream: int, line: int) -> None:
-        """``target[...] = source``, through the host."""
-        self._stream(stream).synchronize()
-        self._write(target, self._host(source.buffer, source).copy(), stream)
+        """``target[...] = source``, by a kernel of Numba's."""
+        self._assign(target, self._array(source), stream)
 
-    def _host(self, buffer: int, view: View) -> npt.NDArray[Any]:
-        contents = self._buffers[buffer].copy_to_host()
-        return np.ndarray(view.shape, numpy_dtype(view.dtype), contents, view.offset, view.strides)
-
-    def _write(self, target: View, contents: npt.NDArray[Any], stream: int) -> None:
-        self._stream(stream).synchronize()
-        whole = self._buffers[target.buffer].copy_to_host()
-        np.ndarray(target.shape, numpy_dtype(target.dtype), whole, target.offset, target.strides)[...] = contents
-        self._buffers[target.buffer].copy_to_device(whole)
+    def _assign(self, target: View, value: Any, stream: int) -> None:
+        if 0 not in target.shape:
+            array = self._array(target)
+            if array.ndim:
+                array.setitem(slice(None), value, stream=self._stream(stream))
+            else:
+                self._cuda.cudadrv.driver.device_to_device(array, value, array.dtype.itemsize, self._stream(stream))
 
     def synchronize(self, stream: int | None) -> None:
         """Wait. Raises Refused for an error that a kernel caused."""
@@ -226,3 +243,40 @@ class CudaDevice:
         """A buffer's bytes."""
         contents: npt.NDArray[np.uint8] = self._buffers[buffer].copy_to_host()
         return contents[: self._sizes[buffer]]
+
+    # ------------------------------------------------------------------ the clock
+
+    def put(self, buffer: int, contents: npt.NDArray[np.uint8]) -> None:
+        """Give a buffer new contents, from memory that the GPU cannot reach by itself."""
+        if contents.size:
+            self._buffers[buffer][: contents.size].copy_to_device(contents)
+
+    def clocked(self, work: Callable[[], None]) -> Clock:
+        """Time ``work`` with events of the GPU.
+
+        Before it the cache is overwritten, and that takes long enough for the host to ask for all of ``work``
+        meanwhile: so what the host needs to launch a kernel is not in the time, unless ``work`` waits for the GPU. The
+        events are of the legacy default stream, which begins after all that was asked for before, in any stream, and
+        ends after it (CUDA C++ Programming Guide, "Default Stream"; Numba's streams are blocking ones).
+        """
+        driver = self._cuda.cudadrv.driver
+        if self._flush is None:
+            cache = int(self._cuda.get_current_device().L2_CACHE_SIZE)
+            self._flush = self._cuda.device_array(max(FLUSH_OVER * cache, MIN_FLUSH_BYTES), np.uint8)
+        before, start, end = (self._cuda.event(timing=True) for _ in range(3))
+        self.synchronize(None)
+        began = time.perf_counter_ns()
+        before.record()
+        for _ in range(self._flushes):
+            driver.device_memset(self._flush, 0, self._flush.size, self._stream(0))
+        start.record()
+        asked = time.perf_counter_ns()
+        work()
+        queued = time.perf_counter_ns() - asked
+        end.record()
+        self.synchronize(None)
+        wall = time.perf_counter_ns() - began
+        flushing = max(int(before.elapsed_time(start) * MS), 1)
+        # Enough of them the next time to cover twice what the host needed this time.
+        self._flushes = min(max(FLUSHES, math.ceil(2 * queued / (flushing / self._flushes))), MAX_FLUSHES)
+        return Clock(int(start.elapsed_time(end) * MS), queued, wall, flushing)

@@ -2,9 +2,9 @@
 
 In: requests. Out: replies.
 
-A request says what to do: ``{"do": "carry out", …}`` a plan, or ``{"do": "describe"}`` the machine's GPU. The
-reply is an outcome, ``{"problem": …}`` (the student's fault, with ``findings`` from before it) or ``{"fault": …}``
-(ours or the machine's).
+A request says what to do: "carry out" a plan, or "time" it on a GPU; "describe" the machine's GPU, tell the "state"
+that it is in, or "measure peaks" of it. The reply is an outcome, ``{"problem": …}`` (the student's fault, with
+``findings`` from before it) or ``{"fault": …}`` (ours or the machine's).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from pydantic import TypeAdapter
 
-from grader.devices.base import Device, Refused
+from grader.devices.base import ClockedDevice, Device, Refused
 from grader.errors import Fault
 from grader.gpu_models import DEFAULT, GpuModel
 from grader.kernels_text import KernelsText
@@ -25,6 +25,7 @@ from grader.plan import LaunchPlan
 from grader.records import Failure
 from grader.runner.binding import Binder
 from grader.runner.carry_out import carry_out
+from grader.runner.timed import timed_runs
 from grader.runner.warm_up_kernel import warm_up_kernel
 from grader.sandbox.protocol import Message, serve
 
@@ -42,7 +43,11 @@ def handle(request: Message) -> Message:
     try:
         if request.header["do"] == "describe":
             return Message({"gpu": describe()})
-        return _carry_out(request)
+        if request.header["do"] == "state":
+            return Message({"state": state()})
+        if request.header["do"] == "measure peaks":
+            return Message({"peaks": peaks()})
+        return _time(request) if request.header["do"] == "time" else _carry_out(request)
     except Refused as refused:
         return Message({"problem": asdict(refused.failure)})
     except Fault as fault:
@@ -60,12 +65,58 @@ def describe() -> dict[str, Any] | None:
     return describe_gpu()
 
 
+def state() -> dict[str, Any]:
+    """What the machine's GPU is doing: clocks, who else uses it, whether it holds its speed."""
+    from grader.devices.gpu_state import gpu_state
+
+    return gpu_state()
+
+
+def peaks() -> dict[str, float]:
+    """What the machine's GPU reaches."""
+    from grader.devices.peaks import measure_peaks
+
+    return measure_peaks()
+
+
+def clocked_device(text: KernelsText) -> ClockedDevice:
+    """The device that races are run on."""
+    from grader.devices.cuda import CudaDevice
+
+    return CudaDevice(text)
+
+
+def _time(request: Message) -> Message:
+    header = request.header
+    plan = LaunchPlan.model_validate(header["plan"], strict=False)
+    text = KernelsText(request.arrays["source"].tobytes())
+    runs = [
+        (_named(request, f"input:{number}:"), _named(request, f"fill:{number}:")) for number in range(header["runs"])
+    ]
+    device = clocked_device(text)
+    device.reset(sum(buffer.nbytes + ALIGNMENT for buffer in plan.buffers))
+    timed = timed_runs(plan, Binder(text, plan), runs, device)
+    return Message(
+        {"timed": [{"clock": asdict(t.clock), "changed_inputs": list(t.answer.changed_inputs)} for t in timed]},
+        {
+            f"output:{number}:{name}": contents
+            for number, t in enumerate(timed)
+            for name, contents in t.answer.outputs.items()
+        },
+    )
+
+
+def _named(request: Message, prefix: str) -> dict[str, Any]:
+    """The arrays of a request whose names begin with ``prefix``, by the rest of their names."""
+    return {name.removeprefix(prefix): a for name, a in request.arrays.items() if name.startswith(prefix)}
+
+
 def _carry_out(request: Message) -> Message:
     header = request.header
     plan = LaunchPlan.model_validate(header["plan"], strict=False)
     text = KernelsText(request.arrays["source"].tobytes())
     gpu = TypeAdapter(GpuModel).validate_python(header["gpu"], strict=False)
-    inputs = {name.partition(":")[2]: a for name, a in request.arrays.items() if name.startswith("input:")}
+    inputs = _named(request, "input:")
     binder = Binder(text, plan)
     device: Device
     if header["device"] == "cuda":
@@ -74,13 +125,14 @@ def _carry_out(request: Message) -> Message:
         device = CudaDevice(text)
     else:
         from grader.devices.simulated import SimulatedDevice
+        from grader.simulator.block_sample import BlockSample
 
-        device = SimulatedDevice(gpu, text, header["cpu_seconds"])
+        sample = None if header["sample"] is None else BlockSample(**header["sample"])
+        device = SimulatedDevice(gpu, text, header["cpu_seconds"], sample)
     runs: list[dict[str, Any]] = []
     outputs: dict[str, Any] = {}
     for number in range(header["runs"]):
-        prefix = f"fill:{number}:"
-        fills = {name.removeprefix(prefix): a for name, a in request.arrays.items() if name.startswith(prefix)}
+        fills = _named(request, f"fill:{number}:")
         device.reset(sum(buffer.nbytes + ALIGNMENT for buffer in plan.buffers))
         try:
             answer = carry_out(plan, binder, inputs, fills, device)

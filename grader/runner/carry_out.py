@@ -39,19 +39,39 @@ def carry_out(
     ``inputs`` has arrays and scalars by argument name; ``fills`` one element per output.
     Raises Refused (the student's fault) and errors.Fault.
     """
-    started: dict[int, Bytes] = {}
-    for number, buffer in enumerate(plan.buffers):
-        contents: Bytes | None = None
+    starts = starts_of(plan, inputs, fills)
+    allocate(plan, starts, inputs, device)
+    operate(plan, binder, inputs, device)
+    device.synchronize(None)
+    return collect(plan, starts, inputs, fills, device)
+
+
+def starts_of(plan: LaunchPlan, inputs: dict[str, Any], fills: dict[str, npt.NDArray[Any]]) -> list[Bytes | None]:
+    """Per buffer of the plan what it holds before the first operation; None where its bytes are unspecified."""
+    starts: list[Bytes | None] = []
+    for buffer in plan.buffers:
         if buffer.origin == "argument":
-            contents = _start(buffer.name, buffer.nbytes, inputs, fills)
-            if buffer.name in inputs:
-                started[number] = contents
+            starts.append(_start(buffer.name, buffer.nbytes, inputs, fills))
         elif buffer.data is not None:
             contents = np.frombuffer(base64.b64decode(buffer.data), np.uint8)
             if contents.size != buffer.nbytes:
                 raise _malformed(f"scratch memory of {buffer.nbytes} bytes starts with {contents.size}")
-        name = buffer.name if buffer.origin == "argument" else ""
-        device.allocate(buffer.nbytes, contents, garbage=number not in started and buffer.data is None, name=name)
+            starts.append(contents)
+        else:
+            starts.append(None)
+    return starts
+
+
+def allocate(plan: LaunchPlan, starts: list[Bytes | None], inputs: dict[str, Any], device: Device) -> None:
+    """Add the plan's buffers to a device that has none."""
+    for buffer, contents in zip(plan.buffers, starts, strict=True):
+        is_argument = buffer.origin == "argument"
+        garbage = buffer.name not in inputs if is_argument else buffer.data is None
+        device.allocate(buffer.nbytes, contents, garbage=garbage, name=buffer.name if is_argument else "")
+
+
+def operate(plan: LaunchPlan, binder: Binder, inputs: dict[str, Any], device: Device) -> None:
+    """Have a device that has the plan's buffers do its operations, in order; it may still be at it afterwards."""
     for operation in plan.operations:
         match operation:
             case Launch():
@@ -69,13 +89,24 @@ def carry_out(
                 device.copy(operation.source, operation.target, operation.stream, operation.line)
             case Synchronize():
                 device.synchronize(operation.stream)
-    device.synchronize(None)
+
+
+def collect(
+    plan: LaunchPlan,
+    starts: list[Bytes | None],
+    inputs: dict[str, Any],
+    fills: dict[str, npt.NDArray[Any]],
+    device: Device,
+) -> Answer:
+    """What came of a plan that is done."""
     outputs: dict[str, Bytes] = {}
     changed = []
-    for number, buffer in enumerate(plan.buffers):
-        if buffer.name in fills and buffer.origin == "argument":
+    for number, (buffer, started) in enumerate(zip(plan.buffers, starts, strict=True)):
+        if buffer.origin != "argument":
+            continue
+        if buffer.name in fills:
             outputs[buffer.name] = device.read(number)
-        elif number in started and _differ(device.read(number), started[number], inputs[buffer.name].dtype):
+        elif started is not None and _differ(device.read(number), started, inputs[buffer.name].dtype):
             changed.append(buffer.name)
     return Answer(outputs, tuple(changed))
 

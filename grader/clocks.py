@@ -1,0 +1,53 @@
+"""What a device says of time and of itself. Any process.
+
+Made in the runner, validated in the trusted process; what a race's times are worth depends on it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Clock:
+    """How long some operations took, in nanoseconds.
+
+    ``device_ns`` by the device's own clock, from before the first to after the last; ``queued_ns`` on the host until
+    all had been asked for; ``wall_ns`` on the host until all were done, with ``before_ns`` of other work of the device.
+    """
+
+    device_ns: int
+    queued_ns: int
+    wall_ns: int
+    before_ns: int
+
+
+@dataclass(frozen=True)
+class GpuState:
+    """A GPU now: memory in bytes, clocks in MHz, temperature in °C. None for what its driver or library does not say.
+
+    ``is_partition``: one of several into which a GPU is divided (MIG), which share what they are timed on. ``others``
+    counts the processes of others that compute on it. ``slowed_by`` names why it runs slower than it could, where that
+    is heat or a fault of power; ``held_by`` what is normal at full load, as its power limit.
+    """
+
+    uuid: str = ""
+    total_bytes: int | None = None
+    free_bytes: int | None = None
+    is_partition: bool | None = None
+    others: int | None = None
+    sm_mhz: int | None = None
+    memory_mhz: int | None = None
+    celsius: int | None = None
+    slowed_by: tuple[str, ...] = ()
+    held_by: tuple[str, ...] = ()
+
+    def unfit(self) -> str:
+        """Why no fair time can be taken on it, or ""."""
+        if self.is_partition:
+            return "the GPU is divided into parts (MIG), which share its memory and its caches"
+        if self.others:
+            return "another process computes on it" if self.others == 1 else f"{self.others} others compute on it"
+        if self.slowed_by:
+            return f"the GPU is slowed down: {', '.join(self.slowed_by)}"
+        return ""

@@ -1,0 +1,62 @@
+"""What a GPU reaches: bandwidth of a copy, float32 operations per second. Runs in the runner.
+
+In: nothing. Out: two measured numbers. They are upper limits for any kernel, as far as one can be measured: the
+driver's own copy of memory, and a kernel that does nothing but fused multiply-adds in registers.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba import cuda, float32
+
+# Many times any cache, and a part of any GPU's memory.
+COPY_BYTES = 512 << 20
+REPEATS = 9
+CHAINS = 8  # independent sums per thread: more than an addition takes in steps
+STEPS = 4096
+THREADS = 256
+BLOCKS_PER_MULTIPROCESSOR = 16
+MS = 1e-3
+
+
+def _multiply_add(out: Any, steps: Any, factor: Any) -> None:
+    """``CHAINS`` chains of fused multiply-adds per thread; what they come to is kept only so that it is computed."""
+    sums = cuda.local.array(CHAINS, float32)
+    for k in range(CHAINS):
+        sums[k] = float32(k)
+    for _ in range(steps):
+        for k in range(CHAINS):
+            sums[k] = sums[k] * factor + factor
+    total = float32(0)
+    for k in range(CHAINS):
+        total += sums[k]
+    if total == float32(-1):
+        out[0] = total
+
+
+def measure_peaks() -> dict[str, float]:
+    """Bytes read and written per second by a copy, and float32 operations per second (a multiply-add counts two)."""
+    free, _ = cuda.current_context().get_memory_info()
+    nbytes = min(COPY_BYTES, free // 4)
+    source, target = (cuda.device_array(nbytes, "u1") for _ in range(2))
+    copying = _seconds(lambda: target.copy_to_device(source))
+    blocks = int(cuda.get_current_device().MULTIPROCESSOR_COUNT) * BLOCKS_PER_MULTIPROCESSOR
+    kernel = cuda.jit(_multiply_add)
+    out = cuda.device_array(1, "f4")
+    adding = _seconds(lambda: kernel[blocks, THREADS](out, STEPS, float32(0.5)))
+    operations = 2.0 * blocks * THREADS * STEPS * CHAINS
+    return {"bytes_per_second": 2 * nbytes / copying, "operations_per_second": operations / adding}
+
+
+def _seconds(work: Any) -> float:
+    """The shortest of some times: a limit is what was ever reached."""
+    times = []
+    for _ in range(REPEATS):
+        start, end = cuda.event(timing=True), cuda.event(timing=True)
+        start.record()
+        work()
+        end.record()
+        end.synchronize()
+        times.append(start.elapsed_time(end) * MS)
+    return float(min(times[1:]))  # the first compiles
