@@ -13,6 +13,7 @@ import numpy as np
 from grader.gpu_models import T4
 from grader.kernels_text import KernelsText
 from grader.records import Severity
+from grader.simulator.block_sample import BlockSample
 from grader.simulator.configuration import Configuration
 from grader.simulator.launch import SimulatedLaunch, Simulator, deadline_in
 from grader.simulator.memory import ArrayRef, GlobalSpace
@@ -34,11 +35,13 @@ def launch(
     cpu_seconds: float = 60.0,
     debug: bool = False,
     fastmath: bool = False,
+    sample: BlockSample | None = None,
 ) -> SimulatedLaunch:
     """Run a kernel and change the NumPy arguments in place."""
     memory = GlobalSpace(0)
     source = inspect.getsourcefile(kernel) or ""
-    simulator = Simulator(T4, KernelsText(Path(source).read_bytes(), source), memory, deadline_in(cpu_seconds))
+    text = KernelsText(Path(source).read_bytes(), source)
+    simulator = Simulator(T4, text, memory, deadline_in(cpu_seconds), sample)
     names = kernel.__code__.co_varnames
     references: list[tuple[np.ndarray[Any, Any], ArrayRef]] = []
 

@@ -16,6 +16,7 @@ from grader.errors import NotSimulated
 from grader.gpu_models import GpuModel
 from grader.records import Finding, Place
 from grader.simulator.arguments import arrays_among, copy_back, held, in_constant_memory, reached
+from grader.simulator.block_sample import BlockSample, all_stretches, scaled
 from grader.simulator.configuration import Configuration, check_geometry, check_resident, check_size
 from grader.simulator.findings import Findings
 from grader.simulator.frontend import Frontend, TypedFunction
@@ -77,13 +78,22 @@ class _Sizes:
 class Simulator:
     """Programs and memory of one process. ``sources`` is where kernels come from, for places.
 
-    A launch that is not done at ``deadline`` (CPU seconds of ``time.process_time``) ends with StepLimit.
+    A launch that is not done at ``deadline`` (CPU seconds of ``time.process_time``) ends with StepLimit. With a
+    ``sample`` only some blocks of each launch run, and counters are those of all, about.
     """
 
-    def __init__(self, gpu: GpuModel, sources: Sources, memory: GlobalSpace, deadline: float) -> None:
+    def __init__(
+        self,
+        gpu: GpuModel,
+        sources: Sources,
+        memory: GlobalSpace,
+        deadline: float,
+        sample: BlockSample | None = None,
+    ) -> None:
         self.gpu = gpu
         self.memory = memory
         self.deadline = deadline
+        self.sample = sample
         self.frontend = Frontend(gpu)
         self._sources = sources
         self._programs: dict[tuple[Any, tuple[Any, ...], Options], Program] = {}
@@ -161,6 +171,8 @@ class Simulator:
         findings = Findings()
         blocks, threads = configuration.blocks, configuration.block_threads
         wave_blocks = _blocks_of_a_wave(program, configuration, sizes)
+        sample = None if program.cooperative else self.sample
+        stretches = all_stretches(blocks, wave_blocks) if sample is None else sample.stretches(blocks, wave_blocks)
         spaces: dict[str, Space] = {"global": self.memory}
         spaces["const"] = constant_memory = GlobalSpace(0)
         constants = [
@@ -183,13 +195,15 @@ class Simulator:
             blocks * threads,
             self._sources,
         )
-        machine.watch = Watch(machine, threads, blocks, reached([*values, *constants]))
+        # Of a sample, races are not looked for: most of those who race are not in it.
+        watched = reached([*values, *constants]) if sample is None else {}
+        machine.watch = Watch(machine, threads, blocks, watched)
         with np.errstate(all="ignore"):
-            for first in range(0, blocks, wave_blocks):
-                if first:
+            for number, (first, count) in enumerate(stretches):
+                if number:
                     spaces["shared"].scrub()
                     spaces["local"].scrub()
-                wave = Wave(configuration.grid, configuration.block, first, min(wave_blocks, blocks - first))
+                wave = Wave(configuration.grid, configuration.block, first, count)
                 try:
                     machine.run(wave, list(values))
                 except StepLimit as error:
@@ -202,12 +216,13 @@ class Simulator:
         traffic = machine.traffic
         traffic.finish()
         machine.execution.finish(traffic.counters, traffic.lines)
-        counters = dict(traffic.counters)
+        share = blocks / sum(count for _, count in stretches)
+        counters = scaled(traffic.counters, share)
         counters["threads"] = blocks * threads
         counters["blocks"] = blocks
         counters["shared_bytes"] = sizes.shared
         counters["local_bytes"] = program.local_bytes
-        lines = _by_line(traffic.lines)
+        lines = {place: scaled(of_line, share) for place, of_line in _by_line(traffic.lines).items()}
         bits = frozenset(_bits_of_a_float(array) for array in arrays_among(values) if array.dtype.kind in "fc")
         facts = Facts(
             self.gpu,
@@ -227,7 +242,7 @@ class Simulator:
         return SimulatedLaunch(
             findings.all(),
             counters,
-            dict(traffic.accesses),
+            {key: round(number * share) for key, number in traffic.accesses.items()},
             lines,
             machine.printed.lines(),
             machine.printed.left_out,

@@ -1,0 +1,46 @@
+"""A launch too large to simulate whole: some of its blocks, that stand for all. Runs in the runner.
+
+In: how many blocks may run. Out: which, as stretches that are simulated together, and counters scaled to all blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from grader.counters import LARGEST
+
+STRETCHES = 2
+Stretch = tuple[int, int]  # the first of some blocks that follow each other, and how many
+
+
+@dataclass(frozen=True)
+class BlockSample:
+    """At most ``blocks`` of each launch, in stretches at random places: no block can tell that it will be looked at.
+
+    Blocks that follow each other can be simulated together, which is what makes simulation fast.
+    """
+
+    blocks: int
+    seed: int
+
+    def stretches(self, blocks: int, together: int) -> list[Stretch]:
+        """Which of a launch's ``blocks`` run; all, at most so many ``together``, where the sample may be as large."""
+        if blocks <= self.blocks:
+            return all_stretches(blocks, together)
+        parts = min(STRETCHES, self.blocks, blocks // self.blocks)
+        count, part = min(self.blocks // parts, together), blocks // parts
+        places = np.random.default_rng([self.seed, blocks]).integers(0, part - count, parts, endpoint=True)
+        return [(number * part + int(place), count) for number, place in enumerate(places)]
+
+
+def all_stretches(blocks: int, together: int) -> list[Stretch]:
+    """All blocks, at most so many together."""
+    return [(first, min(together, blocks - first)) for first in range(0, blocks, together)]
+
+
+def scaled(counters: Mapping[str, int], factor: float) -> dict[str, int]:
+    """Counters of some blocks as those of ``factor`` times as many: sums grow, what is the largest stays."""
+    return {name: number if name in LARGEST else round(number * factor) for name, number in counters.items()}
