@@ -20,8 +20,10 @@ from grader.correctness import judge_outcome, told_once
 from grader.device_names import DeviceName
 from grader.errors import AuthoringError, GraderError
 from grader.gpu_models import DEFAULT, GpuModel
+from grader.judged_race import RacedCall, Terms, TooSlow, judge_race
 from grader.plan import LaunchPlan
 from grader.problem import Inputs, Problem
+from grader.racing import Contestant, NotMeasured, TooLittleMemory
 from grader.records import Failure, Finding, KernelPrints, Outcome
 from grader.sandbox.limits import Limits
 from grader.sandbox.record import Call, record
@@ -35,20 +37,15 @@ __all__ = ["Candidate", "CheckFailed", "NotMeasured", "Settings"]
 NO_GPU = "no GPU"
 
 
-class NotMeasured(Exception):
-    """A check needs a device that is not here; ``str()`` says which."""
-
-
 @dataclass(frozen=True)
 class Settings:
-    """How to judge. ``seed`` draws the inputs; ``min_speedup`` and ``full_at`` are course.yml's, for races."""
+    """How to judge. ``seed`` draws the inputs; ``race`` is what is asked of speed."""
 
     device: DeviceName = "auto"
     limits: Limits = field(default_factory=Limits)
     seed: int = 0
     gpu: GpuModel = DEFAULT
-    min_speedup: float | None = None
-    full_at: float | None = None
+    race: Terms = field(default_factory=Terms)
 
 
 @dataclass(frozen=True)
@@ -98,22 +95,64 @@ class Candidate:
         named = [(self._problem(call.get("entry")), {k: v for k, v in call.items() if k != "entry"}) for call in calls]
         self._judge(named, self._device())
 
-    def simulate(self, entry: str | None = None, **sizes: Any) -> Run:
-        """Counters of a call on the simulated device. Raises CheckFailed unless its result is right."""
+    def simulate(self, entry: str | None = None, *, blocks: int | None = None, **sizes: Any) -> Run:
+        """Counters of a call on the simulated device. Raises CheckFailed unless its result is right.
+
+        With ``blocks``, at most so many of each launch run, at random places, and stand for all: for sizes that are
+        raced, and too large to simulate. What comes out of such a call is not looked at. Raises NotMeasured where
+        the call cannot be simulated that way.
+        """
+        if blocks is not None:
+            return self._simulate_sample(self._problem(entry), sizes, blocks)
         (judged,) = self._judge([(self._problem(entry), sizes)], "simulated")
         return run_of(judged.text, judged.inputs, judged.plan, judged.outcome)
 
-    def race(self, entry: str | None = None, **sizes: Any) -> None:
-        """The call is faster than course.yml asks for.
+    def _simulate_sample(self, problem: Problem, sizes: Mapping[str, Any], blocks: int) -> Run:
+        """See ``simulate``."""
+        ((_, text, inputs, plan),) = self._record([(problem, sizes)])
+        assert isinstance(self._submission, Submission)
+        rng = self._rng(text + " blocks")
+        (outcome,) = run(
+            self._children.runner,
+            self._submission.source,
+            plan,
+            inputs,
+            fills_for(inputs, rng)[:1],
+            self._settings.gpu,
+            "simulated",
+            self._settings.limits,
+            (blocks, int(rng.integers(1 << 32))),
+        )
+        if outcome.problem is not None:
+            raise NotMeasured(f"some blocks of the call, by themselves, do not come to an end: {outcome.problem.what}")
+        return run_of(text, inputs, plan, outcome)
 
-        Raises CheckFailed where not even its launches can be recorded, with or without a GPU; NotMeasured where
-        its time cannot be measured.
+    def race(self, entry: str | None = None, **sizes: Any) -> None:
+        """The call is faster than course.yml asks for, in right results of runs that are timed on the GPU.
+
+        Raises CheckFailed where not even its launches can be recorded, with or without a GPU, where a result is
+        wrong, or where it is too slow; NotMeasured where no fair time can be taken; errors.Fault.
         """
         problem = self._problem(entry)
-        self._record([(problem, sizes)], [self._raced_shapes(problem, sizes)])
-        if self._children.gpu_name() is None:
-            raise NotMeasured(NO_GPU)
-        raise NotMeasured("this version does not time kernels yet")
+        asked: Mapping[str, Any] | None = sizes
+        reason = NO_GPU
+        while asked is not None:
+            ((_, text, shapes, plan),) = self._record([(problem, asked)], [self._raced_shapes(problem, asked)])
+            gpu = self._children.gpu()
+            if gpu is None:
+                break
+            assert isinstance(self._submission, Submission)
+            call = RacedCall(problem, asked, text, shapes, Contestant("submission", self._submission.source, plan))
+            try:
+                self.measured |= judge_race(call, self._settings.race, self._children, self._rng, gpu)
+            except TooLittleMemory as why:
+                asked, reason = problem.smaller(asked), str(why)
+            except TooSlow as slow:
+                self.measured |= slow.measured
+                raise
+            else:
+                return
+        raise NotMeasured(reason)
 
     # ------------------------------------------------------------------ stages
 

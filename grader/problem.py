@@ -51,6 +51,17 @@ class Work:
 Inputs = dict[str, "npt.NDArray[Any] | np.generic | bool | int | Output"]
 
 
+@dataclass(frozen=True)
+class Sample:
+    """Part of a call's outputs, as a smaller call: its inputs, and per output where its result lies in the large one.
+
+    ``places`` are NumPy indices: the smaller call's output has the shape of ``output[place]``.
+    """
+
+    inputs: Inputs
+    places: Mapping[str, Any]
+
+
 class Problem(ABC):
     """One entry point of an assignment: how to make inputs, what is right, and how exactly."""
 
@@ -81,6 +92,17 @@ class Problem(ABC):
     @abstractmethod
     def work(self, inputs: Inputs) -> Work:
         """Bytes and operations of one call, for the roofline."""
+
+    def sample(self, inputs: Inputs, rng: np.random.Generator) -> Sample | None:
+        """A part of a raced call's outputs that stands for all, drawn from ``rng`` after the run; None: all of them.
+
+        Only for problems whose ``expected`` takes seconds at the sizes of a race. Every run draws another sample.
+        """
+        return None
+
+    def smaller(self, sizes: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Smaller sizes to race with on a GPU that has not the memory for these; None: none would be worth timing."""
+        return None
 
 
 def problems_of(module: object) -> dict[str, Problem]:

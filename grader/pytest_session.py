@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Literal
 
 from grader import gpu_models, scoring
-from grader.assignment_folder import AssignmentFolder, open_folder
+from grader.assignment_folder import HIDDEN_FILE, AssignmentFolder, open_folder
 from grader.children import Children
 from grader.device_names import DeviceName
 from grader.errors import ChildFault, Fault, UsageError
 from grader.judge import Candidate, Settings
+from grader.judged_race import Terms
 from grader.records import CheckResult, Failure, State, Verdict, date_now
 from grader.sandbox.launch import START_SECONDS
 from grader.sandbox.limits import WALL_PER_CPU_SECOND, Limits
@@ -95,15 +96,26 @@ class CheckSession:
         """The ``submission`` of one check in ``path``."""
         folder = self.folder(path)
         speed = folder.assignment.speed
-        settings = Settings(
-            device=self.device,
-            limits=self.limits(folder),
-            seed=self.seed,
+        limits = self.limits(folder)
+        terms = Terms(
+            min_speedup=(speed.min_speedup or 0.0) if speed is not None else 0.0,
+            full_at=(speed.full_at or 0.0) if speed is not None else 0.0,
+            baseline_threads=folder.course.grading.baseline_threads,
+            reference=self._reference(folder),
+            limits=limits,
             gpu=gpu_models.DEFAULT,
-            min_speedup=speed.min_speedup if speed is not None else None,
-            full_at=speed.full_at if speed is not None else None,
         )
+        settings = Settings(self.device, limits, self.seed, gpu_models.DEFAULT, terms)
         return Candidate(self.read(path), folder.problems, self.children, settings)
+
+    def _reference(self, folder: AssignmentFolder) -> Submission | None:
+        """The author's solution, beside the hidden checks. A released folder has none: its kernels.py is a stub."""
+        if not (folder.path / HIDDEN_FILE).exists():
+            return None
+        if folder.path not in self.submissions:
+            self.submissions[folder.path] = read_submission(folder.path)
+        found = self.submissions[folder.path]
+        return found if isinstance(found, Submission) else None
 
     def out_of_time(self, path: Path) -> Failure | None:
         """A failure if earlier checks of this submission have used up course.yml's time for time-outs.

@@ -11,6 +11,7 @@ import unicodedata
 from collections.abc import Sequence
 
 from grader.records import CheckResult, Failure, Finding, KernelPrints, Severity
+from grader.reports.race import race_text
 
 LABEL_WIDTH = 9
 # A student's text in a block: enough to recognise it, too little to flood a screen.
@@ -106,6 +107,8 @@ def check_lines(check: CheckResult, width: int) -> list[str]:
             *_labelled("printed", check.printed, width),
             *_labelled("threads", check.kernels_printed, width),
         ]
+    race = race_text(check.measured)
+    lines += _labelled("speed", race, width) if lines else wrapped(race, width, "", "  ") if race else []
     order = list(Severity)
     told = check.failure.what if check.failure is not None else ""
     others: Sequence[Finding] = sorted(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.judge import CheckFailed
+from grader.judge import CheckFailed, NotMeasured
 from grader.records import LineCounters, Place
 from grader.technique import Run
 
@@ -164,3 +164,58 @@ def test_a_technique_is_judged_only_when_the_result_is_right(candidate):
     with pytest.raises(CheckFailed) as failed:
         candidate(KERNEL.replace("factor * tile", "2 * tile")).simulate("scale", n=100)
     assert failed.value.failure.kind == "wrong-values"
+
+
+HONEST_FOR_SMALL_SIZES = """
+    @cuda.jit
+    def kernel(x, factor, out, shift):
+        i = cuda.grid(1)
+        if i < out.size:
+            times = 1 if out.size < 100_000 else 5
+            value = float32(0)
+            for _ in range(times):
+                value = factor * x[i] + shift
+            out[i] = value
+
+    def scale(x, factor, out, bumped):
+        kernel[(x.size + 127) // 128, 128](x, factor, out, float32(bumped))
+"""
+
+
+def test_a_kernel_that_behaves_where_it_is_checked_is_seen_where_it_is_raced(candidate):
+    judged = candidate(HONEST_FOR_SMALL_SIZES)
+    assert judged.simulate("scale", n=5000).loads_of_x == 5000
+    raced = judged.simulate("scale", n=1 << 24, blocks=8)
+    assert raced.loads_of_x == 5 << 24
+    with pytest.raises(CheckFailed, match="too many"):
+        raced.require("loads_of_x", at_most=1 << 24)
+
+
+def test_blocks_that_wait_for_others_outside_of_the_sample_blame_nobody(candidate):
+    judged = candidate(
+        """
+        @cuda.jit
+        def kernel(x, factor, out, shift, flags):
+            b = cuda.blockIdx.x
+            i = cuda.grid(1)
+            if cuda.threadIdx.x == 0 and b > 0:
+                while cuda.atomic.add(flags, b - 1, 0) == 0:
+                    pass
+            cuda.syncthreads()
+            if i < out.size:
+                out[i] = factor * x[i] + shift
+            cuda.threadfence()
+            cuda.syncthreads()
+            if cuda.threadIdx.x == 0:
+                cuda.atomic.add(flags, b, 1)
+
+        def scale(x, factor, out, bumped):
+            blocks = (x.size + 31) // 32
+            flags = cuda.device_array(blocks, np.int32)
+            flags[:] = 0
+            kernel[blocks, 32](x, factor, out, float32(bumped), flags)
+        """
+    )
+    judged.check("scale", n=300)
+    with pytest.raises(NotMeasured, match="by themselves"):
+        judged.simulate("scale", n=6400, blocks=8)

@@ -1,0 +1,47 @@
+"""What this machine's GPU was measured to reach, measured once and kept. Trusted process.
+
+In: a warm runner, what the GPU says of itself. Out: ``Peaks``. They are kept in a file of the user's cache, by GPU and
+driver; a file that cannot be read or written only costs a second.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from platformdirs import user_cache_path
+from pydantic import TypeAdapter, ValidationError
+
+from grader.roofline import Peaks
+from grader.sandbox.launch import WarmChild
+from grader.sandbox.limits import Limits
+from grader.sandbox.time_runs import measure_peaks
+
+
+def peaks_of(child: WarmChild, gpu: Mapping[str, Any], uuid: str, limits: Limits) -> Peaks:
+    """The peaks of the machine's GPU. Raises errors.Fault where they must be measured and cannot."""
+    file = user_cache_path("warpgrade") / "peaks.json"
+    key = f"{gpu['name']} {uuid} driver {gpu.get('driver', '')}"
+    known = _read(file)
+    if key not in known:
+        known[key] = measure_peaks(child, limits)
+        _write(file, known)
+    return known[key]
+
+
+def _read(file: Path) -> dict[str, Peaks]:
+    try:
+        return TypeAdapter(dict[str, Peaks]).validate_json(file.read_bytes())
+    except (OSError, ValidationError):
+        return {}
+
+
+def _write(file: Path, peaks: Mapping[str, Peaks]) -> None:
+    with contextlib.suppress(OSError):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        new = file.with_suffix(".new")
+        new.write_text(json.dumps(TypeAdapter(Mapping[str, Peaks]).dump_python(peaks), indent=1), encoding="utf-8")
+        new.replace(file)

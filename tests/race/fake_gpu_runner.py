@@ -1,0 +1,100 @@
+"""The runner with a GPU that is none: kernels are simulated, and times come from a script. A warm child's module.
+
+The script is JSON in the file that FAKE_GPU names: ``ns``, nanoseconds by the name of a kernel; ``factors``, by kernel
+a factor per job; ``first``, a factor for the first run of a job; ``wrong`` and ``dies``, [kernel, job, run] where an
+output is changed or the process ends; ``states``, what the GPU says of itself, question by question; ``wall``, what the
+host sees as a multiple of what the device says. Jobs are counted in a file beside the script.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from grader.clocks import Clock
+from grader.devices.simulated import SimulatedDevice
+from grader.gpu_models import DEFAULT
+from grader.runner import __main__ as runner
+from grader.sandbox.protocol import serve
+
+SCRIPT = Path(os.environ["FAKE_GPU"])
+FLUSH_NS = 100_000
+
+
+def script() -> dict[str, Any]:
+    return json.loads(SCRIPT.read_text())
+
+
+def count(what: str) -> int:
+    """How often this has been asked before, in all processes."""
+    file = SCRIPT.with_suffix(f".{what}")
+    with file.open("a") as lines:
+        lines.write("x\n")
+    return len(file.read_text().splitlines()) - 1
+
+
+class FakeGpu(SimulatedDevice):
+    """Simulates, with a settable clock."""
+
+    name = "cuda"
+
+    def __init__(self, text) -> None:
+        super().__init__(DEFAULT, text, 20.0)
+        self.script = script()
+        self.run = -1
+        self.job = -1
+        self.kernel = ""
+
+    def put(self, buffer, contents) -> None:
+        address, nbytes = self._buffers[buffer]
+        assert contents.size == nbytes
+        self._memory.bytes[address : address + nbytes] = contents
+
+    def launch(self, kernel, asked, arguments) -> None:
+        self.kernel = kernel.name
+        super().launch(kernel, asked, arguments)
+
+    def clocked(self, work) -> Clock:
+        self.run += 1
+        work()
+        if self.job < 0:
+            self.job = count(self.kernel)
+        here = [self.kernel, self.job, self.run]
+        if self.script.get("dies") == here:
+            os.kill(os.getpid(), signal.SIGKILL)
+        ns = self.script["ns"][self.kernel]
+        factors = self.script.get("factors", {}).get(self.kernel, [1.0])
+        ns *= factors[min(self.job, len(factors) - 1)]
+        ns *= 1 + 0.001 * (self.run % 3)
+        if self.run == 0:
+            ns *= self.script.get("first", 1.0)
+        return Clock(int(ns), 20_000, int((ns + FLUSH_NS) * self.script.get("wall", 1.0)) + 30_000, FLUSH_NS)
+
+    def read(self, buffer):
+        contents = super().read(buffer)
+        name = self._names[self._buffers[buffer][0]]
+        if name == "out" and self.script.get("wrong") == [self.kernel, self.job, self.run]:
+            contents = np.array(contents)
+            contents[:4].view(np.float32)[0] += 1
+        return contents
+
+
+def state() -> dict[str, Any]:
+    states = script().get("states", [{}])
+    return states[min(count("state"), len(states) - 1)]
+
+
+runner.clocked_device = FakeGpu
+runner.describe = lambda: {"name": "Fake GPU"}
+runner.state = state
+runner.peaks = lambda: script().get("peaks", {"bytes_per_second": 1e12, "operations_per_second": 1e13})
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    serve(runner.handle, runner.warm_up)

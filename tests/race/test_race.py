@@ -1,0 +1,181 @@
+"""What a race makes of times and outputs. The GPU is a fake one with a settable clock; the path is the real one."""
+
+# mypy: ignore-errors
+from __future__ import annotations
+
+import math
+import multiprocessing
+import os
+import signal
+import time
+
+import pytest
+
+from grader import racing
+from grader.errors import Fault
+from grader.gpu_lock import Busy, gpu_lock
+from grader.judge import CheckFailed, NotMeasured
+
+from .conftest import Sampled, Shrinking
+
+
+def test_speed_is_measured_against_the_baseline_and_paid_by_the_logarithm(race):
+    measured = race(student_ms=0.9, reference_ms=0.5, baseline_ms=9.0)
+    assert measured["speedup"] == pytest.approx(10, rel=0.01)
+    assert measured["reference_speedup"] == pytest.approx(18, rel=0.01)
+    assert measured["credit"] == 1  # more than half of the reference's speed
+    measured = race(student_ms=1.5, reference_ms=0.5, baseline_ms=9.0)
+    assert measured["credit"] == pytest.approx(math.log(6 / 3) / math.log(9 / 3), abs=0.02)
+
+
+def test_a_kernel_below_the_minimum_fails_with_both_speeds(race):
+    with pytest.raises(CheckFailed) as failed:
+        race(student_ms=4.0, baseline_ms=9.0)
+    assert failed.value.failure.kind == "too-slow"
+    assert failed.value.failure.found == "2.2 times"
+
+
+def test_a_slow_first_run_costs_nothing(race):
+    assert race(first=500.0)["median_ms"] == pytest.approx(0.9, rel=0.01)
+
+
+@pytest.mark.parametrize("run", [0, 1, 4])
+def test_an_output_that_is_wrong_in_one_timed_run_only_fails_the_race(race, run):
+    with pytest.raises(CheckFailed) as failed:
+        race(wrong=["student_kernel", 1, run])
+    assert failed.value.failure.kind == "wrong-values"
+    assert "timed" in failed.value.failure.where
+
+
+def test_a_sample_is_compared_at_the_places_where_it_was_drawn(race):
+    assert race(problem=Sampled())["credit"] == 1
+
+
+def test_a_reference_that_is_wrong_is_not_the_students_fault(race):
+    with pytest.raises(NotMeasured, match="the reference did not finish"):
+        race(wrong=["reference_kernel", 0, 2])
+
+
+def test_a_reference_close_to_the_minimum_leaves_the_part_unmeasured(race):
+    with pytest.raises(NotMeasured, match=r"the reference reaches 4\.0 times"):
+        race(student_ms=3.0, reference_ms=2.5, baseline_ms=10.0)
+
+
+def test_without_a_reference_the_minimum_is_all_that_is_asked_for(race):
+    measured = race(student_ms=3.0, baseline_ms=10.0, reference=False)
+    assert measured["credit"] == 1
+    assert "reference_speedup" not in measured
+    assert race.jobs("reference_kernel") == 0
+
+
+def test_student_and_reference_take_turns(race):
+    race(factors={"student_kernel": [1.0, 1.04, 0.96, 1.0, 1.01]})
+    assert race.jobs("student_kernel") == race.jobs("reference_kernel") > 1
+
+
+def test_a_median_that_is_not_known_yet_is_measured_for_longer(race):
+    race()
+    quick = race.jobs("student_kernel")
+    race(factors={"student_kernel": [0.98, 1.03, 1.0, 0.97, 1.02, 1.0]})
+    assert race.jobs("student_kernel") > quick
+
+
+def test_a_baseline_that_drifts_is_timed_again_and_then_leaves_the_part_unmeasured(race):
+    drifting, steady = [10.0] * 6 + [14.0] * 6, [10.0] * 6
+    assert race(baseline_ms=[drifting, steady])["baseline_ms"] == 10
+    with pytest.raises(NotMeasured, match="something else runs on this machine"):
+        race(baseline_ms=[drifting, drifting])
+
+
+def test_a_gpu_whose_speed_changes_leaves_the_part_unmeasured(race):
+    with pytest.raises(NotMeasured, match="speed changed while the submission ran"):
+        race(factors={"student_kernel": [0.9, 1.0, 1.1] * 2 + [1.4, 1.5, 1.6] * 2})
+
+
+@pytest.mark.parametrize(
+    ("state", "why"),
+    [
+        ({"is_partition": True}, "MIG"),
+        ({"others": 2}, "2 others compute"),
+        ({"slowed_by": ["its temperature (hardware)"]}, "slowed down: its temperature"),
+        ({"free_bytes": 1 << 20}, "1 MiB left"),
+    ],
+)
+def test_a_gpu_that_is_shared_hot_or_full_gives_no_times(race, state, why):
+    with pytest.raises(NotMeasured, match=why):
+        race(states=[state])
+    assert race.jobs("student_kernel") == 0
+
+
+def test_a_gpu_with_too_little_memory_races_smaller_sizes_and_at_last_none(race):
+    short, enough = {"free_bytes": 1 << 20}, {"free_bytes": 1 << 40}
+    assert race(problem=Shrinking(), states=[short, enough])["credit"] == 1
+    with pytest.raises(NotMeasured, match="1 MiB left"):
+        race(problem=Shrinking(), states=[short])
+
+
+def test_a_gpu_that_gets_hot_during_a_race_gives_no_times(race):
+    with pytest.raises(NotMeasured, match="slowed down"):
+        race(states=[{}, {"slowed_by": ["its temperature (software)"]}])
+
+
+def test_a_power_limit_is_what_full_load_looks_like(race):
+    assert race(states=[{"held_by": ["its power limit"]}])["credit"] == 1
+
+
+@pytest.mark.parametrize(("wall", "why"), [(0.1, "longer than the host saw"), (30.0, "much longer on the host")])
+def test_clocks_that_contradict_each_other_give_no_times(race, wall, why):
+    with pytest.raises(NotMeasured, match=why):
+        race(student_ms=20.0, baseline_ms=100.0, reference_ms=10.0, wall=wall)
+
+
+def test_a_device_that_dies_is_nobodys_fault_and_the_next_race_is_run(race):
+    with pytest.raises(Fault):
+        race(dies=["student_kernel", 0, 2])
+    assert race()["credit"] == 1
+
+
+def test_a_time_under_the_floor_is_no_record(race):
+    # 800 bytes at a byte a second: nobody reads so much in a millisecond.
+    with pytest.raises(NotMeasured, match="less than this GPU can take"):
+        race(peaks={"bytes_per_second": 1.0, "operations_per_second": 1e13})
+
+
+def test_a_failure_says_how_far_the_kernels_are_from_which_limit(race):
+    with pytest.raises(CheckFailed) as failed:
+        race(student_ms=8.0, peaks={"bytes_per_second": 1e6, "operations_per_second": 1e13})
+    assert "10% of the limit, which is memory bandwidth" in failed.value.failure.advice
+
+
+def test_what_a_gpu_reaches_is_measured_once(race):
+    slow = {"bytes_per_second": 1e6, "operations_per_second": 1e13}
+    assert race(peaks=slow)["of_limit"] == race(peaks=slow | {"bytes_per_second": 2e6})["of_limit"] > 0.8
+
+
+def test_inputs_that_are_too_large_to_travel_together_travel_in_more_rounds(race, monkeypatch):
+    monkeypatch.setattr(racing, "BATCH_BYTES", 1)
+    assert race()["runs"] == 6
+    assert race.jobs("student_kernel") == 6
+
+
+def _hold(gpu, held):
+    with gpu_lock(gpu):
+        held.set()
+        time.sleep(60)
+
+
+def test_one_race_at_a_time_has_the_gpu_and_a_killed_one_gives_it_back(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    context = multiprocessing.get_context("fork")
+    held = context.Event()
+    other = context.Process(target=_hold, args=("GPU-1", held))
+    other.start()
+    assert held.wait(30)
+    with pytest.raises(Busy, match="other races used the GPU"), gpu_lock("GPU-1", 0.2):
+        pass
+    with gpu_lock("GPU-2", 0.2):  # another GPU is another's
+        pass
+    os.kill(other.pid, signal.SIGKILL)
+    other.join()
+    with gpu_lock("GPU-1", 5):
+        pass

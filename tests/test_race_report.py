@@ -1,0 +1,52 @@
+"""A race's figures as a student reads them."""
+
+# mypy: ignore-errors
+from __future__ import annotations
+
+from grader.records import CheckResult, Failure
+from grader.reports.race import race_text
+from grader.reports.text import check_lines
+
+MEASURED = {
+    "speedup": 9.96,
+    "median_ms": 0.0644,
+    "low_ms": 0.0641,
+    "high_ms": 0.0655,
+    "runs": 30.0,
+    "baseline_ms": 28.219,
+    "launching_ms": 0.37,
+    "compiling_ms": 160.0,
+    "of_limit": 0.652,
+    "full_speedup": 12.0,
+    "reference_speedup": 24.0,
+    "credit": 0.84,
+}
+TEXT = (
+    "10.0 times the CPU baseline's speed: 64.4 µs (median of 30 runs, 64.1 µs to 65.5 µs) against 28.2 ms. "
+    "Full points begin at 12 times; the reference reaches 24 times. Earned: 84%. "
+    "That is 65% of what this GPU can do. Not counted: 370 µs of launching, 160 ms of compiling."
+)
+
+
+def test_a_race_says_the_speed_what_it_earns_and_what_was_not_counted():
+    assert race_text(MEASURED) == TEXT
+    assert race_text({}) == ""
+
+
+def test_without_a_reference_nothing_is_said_of_one():
+    alone = {k: v for k, v in MEASURED.items() if k not in ("reference_speedup", "credit", "full_speedup")}
+    assert "reference" not in race_text(alone)
+
+
+def check(failure):
+    return CheckResult(
+        "test_speed", "speed", 1.0, "It is fast.", False, failure is None, failure=failure, measured=MEASURED
+    )
+
+
+def test_figures_stand_in_a_passed_check_and_below_a_failure():
+    assert " ".join(" ".join(check_lines(check(None), 74)).split()) == TEXT
+    lines = check_lines(check(Failure("too-slow", "It is too slow.")), 74)
+    assert lines[0] == "It is too slow."
+    assert lines[1].startswith("  speed    10.0 times")
+    assert all(len(line) <= 74 for line in lines)
