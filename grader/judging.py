@@ -22,8 +22,9 @@ from grader.classroom import Task
 from grader.device_names import DeviceName
 from grader.errors import AuthoringError, Fault
 from grader.pytest_options import SESSION
+from grader.pytest_outcome import part_of
 from grader.pytest_session import CheckSession, require_device
-from grader.records import Verdict
+from grader.records import PartName, Verdict
 
 # What pytest needs to judge, and nothing that a surrounding project or an instructor's installation adds.
 ARGUMENTS = (
@@ -45,6 +46,7 @@ class _Run:
     """A pytest plugin that lends the session to our plugin and notes what could not be collected."""
 
     session: CheckSession
+    part: PartName | None = None  # only its checks are judged
     collected: int = 0
     problem: str = ""
 
@@ -54,6 +56,10 @@ class _Run:
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.failed and not self.problem:
             self.problem = str(report.longrepr)
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        if self.part is not None:
+            items[:] = [item for item in items if isinstance(item, pytest.Function) and part_of(item)[0] == self.part]
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         self.collected = len(session.items)
@@ -75,8 +81,9 @@ def judge_submission(
     student: str = "",
     device: DeviceName = "auto",
     seed: int | None = None,
+    part: PartName | None = None,
 ) -> Verdict:
-    """Run the checks of folder ``checks`` on the kernels.py in ``submission``.
+    """Run the checks of folder ``checks`` on the kernels.py in ``submission``; ``part``: those of one part alone.
 
     ``seed`` None draws a secret one. A submission's mistakes are in the Verdict. Raises AuthoringError if the
     checks cannot be collected, UsageError for device ``cuda`` without a GPU, Fault if pytest did not end with a
@@ -91,7 +98,7 @@ def judge_submission(
         student=student,
     )
     folder = session.folder(checks)
-    run = _Run(session)
+    run = _Run(session, part)
     arguments = [*ARGUMENTS, f"--rootdir={folder.path}", f"--confcutdir={folder.path}"]
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):

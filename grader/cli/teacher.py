@@ -124,6 +124,38 @@ def lint(assignments: Numbers = None, workers: Workers = CORES, device: OnDevice
 
 
 @app.command()
+def calibrate(
+    assignment: Number,
+    repeats: Annotated[int, typer.Option(min=1, help="So many races of each.")] = 3,
+    wrong: Annotated[bool, typer.Option(help="Race the wrong solutions, too.")] = True,
+) -> None:
+    """Race an assignment's solutions on this GPU; prints times, spreads, and numbers for course.yml."""
+    from grader.calibrate import FAST, REFERENCE, contestants, proposal
+    from grader.calibrate import calibrate as race_all
+    from grader.judging import judge_submission, require_device_once
+    from grader.progress import progress_bar
+    from grader.reports.terminal import plain_table
+
+    course = course_here()
+    policy = course.assignment(assignment)
+    folder = _solutions(course, policy.name)
+    require_device_once("cuda")
+    texts = {who: text for who, text in contestants(folder).items() if wrong or who in (REFERENCE, FAST)}
+    with progress_bar(f"calibrate {policy.name}") as progress:
+        raced = race_all(
+            texts, lambda path: judge_submission(folder, path, device="cuda", part="speed"), repeats, progress
+        )
+    head = ("check", "who", "time", "spread", "speed-up", "")
+    say(plain_table, [head, *(one.row() for one in raced)])
+    proposed = proposal(raced)
+    if proposed is None:
+        typer.echo("no proposal: the reference has no time in some check")
+        raise typer.Exit(1)
+    typer.echo(f"\nspeed: {{min_speedup: {proposed.min_speedup:g}, full_at: {proposed.full_at:g}}}")
+    say(plain_table, [(proposed.reason,)])
+
+
+@app.command()
 def demo(
     assignments: Annotated[list[str] | None, typer.Option("--assignment", help="Only this one; may repeat.")] = None,
     workers: Workers = CORES,
