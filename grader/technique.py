@@ -29,6 +29,8 @@ _WORDS = {
     "global_atomics_per_block": "atomic operations on global memory per block",
     "sectors_per_load_request": "sectors of 32 bytes per read request of a warp",
     "sectors_per_store_request": "sectors of 32 bytes per write request of a warp",
+    "sectors_per_32_loads": "sectors of 32 bytes per 32 elements read",
+    "sectors_per_32_stores": "sectors of 32 bytes per 32 elements written",
     "shared_bank_conflicts": "bank conflicts in shared memory",
 }
 # Of what is counted by line, where counters that are made of others come from.
@@ -38,6 +40,8 @@ _COUNTED = {
     "global_atomics_per_block": ("global_atomics",),
     "sectors_per_load_request": ("global_load_sectors",),
     "sectors_per_store_request": ("global_store_sectors",),
+    "sectors_per_32_loads": ("global_load_sectors",),
+    "sectors_per_32_stores": ("global_store_sectors",),
     "shared_bank_conflicts": tuple(f"shared_{kind}_bank_conflicts" for kind in ("load", "store", "atomic")),
 }
 # A line with this share of what is too many is worth naming.
@@ -150,6 +154,9 @@ def run_of(call: str, inputs: Inputs, plan: LaunchPlan, outcome: Outcome) -> Run
     for kind in ("load", "store"):
         requests = max(counters[f"global_{kind}_requests"], 1)
         counters[f"sectors_per_{kind}_request"] = counters[f"global_{kind}_sectors"] / requests
+        # A request of load4 or store4 is one of 128 elements: what its sectors hold tells more than their number.
+        elements = max(counters[f"global_{kind}s"], 1)
+        counters[f"sectors_per_32_{kind}s"] = 32 * counters[f"global_{kind}_sectors"] / elements
     counters["shared_bank_conflicts"] = sum(
         counters[f"shared_{kind}_bank_conflicts"] for kind in ("load", "store", "atomic")
     )

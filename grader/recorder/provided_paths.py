@@ -1,4 +1,4 @@
-"""What Numba, NumPy and Python provide, by dotted path. Runs in the recorder.
+"""What Numba, NumPy, Python and grader provide to kernels, by dotted path. Runs in the recorder.
 
 Comes in: objects that a kernel captured. Goes out: the path under which the runner finds the same thing.
 """
@@ -13,6 +13,7 @@ from typing import Any
 import numba
 
 from grader.recorder.names import Provided
+from grader.vector_access import OFFERED
 
 MODULES = ("numba", "math", "cmath", "numpy", "operator", "builtins")
 
@@ -24,7 +25,7 @@ class ProvidedPaths:
         self._paths: dict[int, str] = {}
 
     def of(self, value: Any) -> str | None:
-        """The dotted path of something that Numba, NumPy or Python provides; found by identity, not by
+        """The dotted path of something that Numba, NumPy, Python or grader provides; found by identity, not by
         name.
         """
         if isinstance(value, Provided):
@@ -62,3 +63,5 @@ def _provided() -> Iterator[tuple[int, str]]:
             if called != name:
                 yield id(value), f"{prefix}.{name}"
         yield from canonical
+    for path, offered in OFFERED.items():
+        yield id(offered), path

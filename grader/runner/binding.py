@@ -26,6 +26,7 @@ from grader.plan_constants import Constant, FunctionConstant, NameConstant, Unsu
 from grader.plan_functions import Function
 from grader.records import Failure
 from grader.runner.values import Values
+from grader.vector_access import OFFERED
 
 # What a captured name may stand for: these modules, and what hangs from them by public attributes.
 _ROOTS: dict[str, Any] = {
@@ -74,6 +75,8 @@ _REASONS = {
 
 def resolve_name(path: str) -> Any:
     """What a dotted path of the fixed list stands for. Raises KeyError for anything else."""
+    if path in OFFERED:
+        return OFFERED[path]
     first, *rest = path.split(".")
     found = _ROOTS[first]
     for part in rest:

@@ -24,6 +24,8 @@ SECTOR_SHIFT = SECTOR_BYTES.bit_length() - 1
 BANK_BYTES = 4
 BANK_SHIFT = BANK_BYTES.bit_length() - 1
 BANKS = 32
+# Four elements of 4 bytes in one access, ``load4`` and ``store4`` of ``grader.vector_access``: served by quarter warps.
+WIDE: np.dtype[Any] = np.dtype("V16")
 # Above all sectors and words of a space, so that a warp's number and a sector make one key.
 _WARP_SHIFT = 40
 
@@ -47,6 +49,11 @@ def parts_of(dtype: np.dtype[Any]) -> tuple[tuple[int, int], ...]:
         count = int(np.prod(shape))
         return tuple((n * item.itemsize + offset, size) for n in range(count) for offset, size in parts_of(item))
     return ((0, dtype.itemsize),)
+
+
+def elements_in(dtype: np.dtype[Any]) -> int:
+    """How many elements of an array one access reads or writes."""
+    return dtype.itemsize // 4 if dtype == WIDE else 1
 
 
 def distinct(keys: npt.NDArray[Any]) -> int:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from grader.records import Place
-from grader.simulator.access_costs import bank_conflicts_of, distinct, parts_of, phase_of, sectors_of
+from grader.simulator.access_costs import bank_conflicts_of, distinct, elements_in, parts_of, phase_of, sectors_of
 from grader.simulator.lane_values import is_wide
 from grader.simulator.memory import ArrayRef
 from grader.simulator.spots import Bill, Located, Spot
@@ -82,18 +82,19 @@ class Traffic:
             elements = np.broadcast_to(elements, machine.active)[inside]
             if not elements.size:
                 return
-        lanes = machine.active if inside is None else elements.size
+        lanes, each = machine.active if inside is None else elements.size, elements_in(array.dtype)
+        accesses = lanes * each
         if not line:
             self.arrays[place] = array
-        self._add(line, f"{space}_{kind}s", lanes)
+        self._add(line, f"{space}_{kind}s", accesses)
         if space == "global":
-            self.accesses[f"{kind}s", array.root] += lanes
+            self.accesses[f"{kind}s", array.root] += accesses
         if space not in self.work:
             if spot is not None and before is not None:
-                spot.bills[phase] = Bill(array, ((f"{space}_{kind}s", machine.active),), line, machine.active, None)
+                spot.bills[phase] = Bill(array, ((f"{space}_{kind}s", accesses),), line, accesses, None)
             return
         threads, work = machine.active_threads(), self.work[space]
-        work[threads if inside is None else np.arange(work.size)[threads][inside]] += 1
+        work[threads if inside is None else np.arange(work.size)[threads][inside]] += each
         requests = machine.active_warps() if inside is None else distinct(machine.per_lane("warp")[inside])
         parts = parts_of(array.dtype)
         self._add(line, f"{space}_{kind}_requests", requests * len(parts))
@@ -111,7 +112,7 @@ class Traffic:
             self._note_hits(array, elements, unit)
         if before is not None and spot is not None and len(parts) == 1:
             counts = tuple((name, line[name] - before[name]) for name in line if line[name] != before[name])
-            spot.bills[phase] = Bill(array, counts, line, machine.active, machine.active_threads())
+            spot.bills[phase] = Bill(array, counts, line, accesses, machine.active_threads())
 
     def bill(self, array: ArrayRef, spot: Spot, shift: int) -> Bill | None:
         """What a read by all lanes costs that is one before, moved; None if none before cost the same."""
@@ -128,7 +129,7 @@ class Traffic:
                 if bill.array.space == "global":
                     self.accesses["loads", bill.array.root] += bill.accesses * bill.turns
                 if bill.array.space in self.work:
-                    self.work[bill.array.space][bill.threads] += bill.turns
+                    self.work[bill.array.space][bill.threads] += bill.turns * elements_in(bill.array.dtype)
                 bill.turns = 0
 
     def count(self, place: Place, name: str, number: int) -> None:

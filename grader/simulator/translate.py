@@ -23,6 +23,7 @@ from grader.simulator import (  # noqa: F401  (they register their calls)
     memory_calls,
     vector_calls,
     views,
+    wide_access,
 )
 from grader.simulator.expressions import EXPRESSIONS
 from grader.simulator.frontend import (

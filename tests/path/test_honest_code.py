@@ -95,6 +95,21 @@ def add(y, z, out):
     multiply{GRID}(x, factor, y[:, 1])
     add{GRID}(y, z, out)
 """,
+    "four elements at a time": """
+from grader.vector_access import load4, store4
+
+@cuda.jit
+def kernel(x, factor, out, shift):
+    i = 4 * cuda.grid(1)
+    if i + 3 < out.size:
+        a, b, c, d = load4(x, i)
+        store4(out, i, (factor * a + shift, factor * b + shift, factor * c + shift, factor * d + shift))
+    else:
+        for k in range(i, out.size):
+            out[k] = factor * x[k] + shift
+"""
+    + HOST
+    + f"    kernel{GRID}(x, factor, out, shift)\n",
     "streams, events and synchronisation": """
 @cuda.jit
 def kernel(x, factor, out, shift):

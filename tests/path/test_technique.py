@@ -49,6 +49,8 @@ def test_counters_are_sums_over_all_threads(candidate):
         "flops_float32": 1000,
         "sectors_per_load_request": 125 / 32,
         "sectors_per_store_request": 125 / 32,
+        "sectors_per_32_loads": 4,
+        "sectors_per_32_stores": 4,
         "launches": 1,
         "working_threads": 1000,
         "working_blocks": 16,

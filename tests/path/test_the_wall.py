@@ -133,6 +133,11 @@ def test_expected_values_and_fills_tell_the_runner_nothing(candidate, children, 
         "numpy.ctypeslib.os",
         "numba.cuda.__file__",
         "sys.modules",
+        "grader",
+        "grader.vector_access",
+        "grader.vector_access.intrinsic",
+        "grader.vector_access.load4.OFFERED",
+        "grader.recorder",
     ],
 )
 def test_names_outside_the_fixed_list_are_refused(path):
@@ -144,7 +149,16 @@ def test_names_outside_the_fixed_list_are_refused(path):
 
 
 @pytest.mark.parametrize(
-    "path", ["numba.cuda.grid", "math.sqrt", "numpy.float32", "numba.types.int32", "numba.cuda.libdevice.fast_expf"]
+    "path",
+    [
+        "numba.cuda.grid",
+        "math.sqrt",
+        "numpy.float32",
+        "numba.types.int32",
+        "numba.cuda.libdevice.fast_expf",
+        "grader.vector_access.load4",
+        "grader.vector_access.store4",
+    ],
 )
 def test_names_of_the_fixed_list_are_bound(path):
     assert resolve_name(path) is not None

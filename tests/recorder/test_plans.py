@@ -355,6 +355,11 @@ CAPTURES = {
     "cuda.atomic": {"kind": "name", "path": "numba.cuda.atomic"},
     "cuda.threadIdx": {"kind": "name", "path": "numba.cuda.threadIdx"},
     "cuda.libdevice.sqrtf": {"kind": "name", "path": "numba.cuda.libdevice.sqrtf"},
+    "load4": {"kind": "name", "path": "grader.vector_access.load4"},
+    "vector_access.store4": {"kind": "name", "path": "grader.vector_access.store4"},
+    "vector_access": unsupported("module"),
+    "vector_access.OFFERED": unsupported("dict"),
+    "vector_access.types": unsupported("module"),
     "device_function": {"kind": "function", "index": 1},
     "object()": unsupported("object"),
     "[1, 2]": unsupported("list"),
@@ -368,6 +373,9 @@ CAPTURES = {
 }
 
 
+BEFORE = "import sys\nfrom grader import vector_access\nfrom grader.vector_access import load4\n"
+
+
 @pytest.mark.parametrize("expression", CAPTURES)
 @pytest.mark.parametrize("where", ["names", "closure", "defaults"])
 def test_what_a_kernel_captured_is_plain_data(recorded: Recorded, expression: str, where: str) -> None:
@@ -377,7 +385,7 @@ def test_what_a_kernel_captured_is_plain_data(recorded: Recorded, expression: st
         f"g = make({expression})\n",
         "defaults": f"@cuda.jit\ndef g(x, VALUE={expression}): pass\n",
     }
-    plan = planned(recorded(f"g[1, 1](out)\n{LAUNCH}", "import sys\n" + texts[where]))
+    plan = planned(recorded(f"g[1, 1](out)\n{LAUNCH}", BEFORE + texts[where]))
     captured = getattr(function(plan, "g"), where)
     found = captured[0] if where == "defaults" else captured["VALUE"]
     assert dumped(found) == CAPTURES[expression]

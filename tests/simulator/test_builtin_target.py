@@ -21,8 +21,15 @@ from grader.simulator.frontend import has_builtin_target
 assert has_builtin_target()
 sys.exit(failed)
 """
-# What differs between the two: typing, device functions, tuples, warp functions, records, views, refusals.
-FILES = ("test_values.py", "test_tuples.py", "test_views.py", "test_structs.py", "test_refusals.py")
+# What differs between the two: typing, device functions, tuples, warp functions, records, views, refusals, intrinsics.
+FILES = (
+    "test_values.py",
+    "test_tuples.py",
+    "test_views.py",
+    "test_structs.py",
+    "test_refusals.py",
+    "test_wide_access.py",
+)
 
 
 @pytest.mark.skipif(has_builtin_target(), reason="the whole suite runs with the built-in target")
