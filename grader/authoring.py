@@ -1,9 +1,9 @@
 """``grader lint``: an assignment holds what it promises. Trusted process.
 
 In: an assignment's name. Out: rows of a table, one per thing looked at. The reference earns everything that
-can be judged here; the stub, an empty kernel and a copied constant earn nothing; each mutant fails exactly
-the checks that it names; checks and entry points say what they are for; the release is up to date and shows
-nothing hidden.
+can be judged here, and so does the fast one, if there is one; the stub, an empty kernel and a copied constant earn
+nothing; each mutant fails exactly the checks that it names; checks and entry points say what they are for; the
+release is up to date and shows nothing hidden.
 """
 
 from __future__ import annotations
@@ -21,11 +21,12 @@ from grader.errors import AuthoringError, GraderError, ReleaseError
 from grader.mutants import Mutant, check_functions, copied_constant, empty_kernel, parameters, read_mutant
 from grader.promises import imports_of_grader, missing_docstrings
 from grader.records import KERNELS_FILE, State, Verdict
-from grader.release import ASSIGNMENTS, HIDDEN, SOLUTIONS, build, leaks, out_of_date
+from grader.release import ASSIGNMENTS, FAST_FILE, HIDDEN, SOLUTIONS, build, leaks, out_of_date
 from grader.reports.text import one_line
 
 # A submission that computes nothing may still race; these are the parts that it must not earn.
 STUB = "stub"
+REFERENCE, FAST = "reference", "fast reference"
 NOTHING = (STUB, "empty kernel", "copied constant")
 EARNED_PARTS = ("correctness", "technique")
 # Failures of code that does not run. A stub is to run and to leave the output as it was.
@@ -66,7 +67,7 @@ def lint(
         tasks = [Task(source, folder, sample, device) for sample, folder in samples.items()]
         graded = grade(tasks, assignment, judge, workers=workers, progress=progress, make_executor=make_executor)
     verdicts = dict(zip(samples, graded, strict=True))
-    rows = [_reference(verdicts["reference"])]
+    rows = [_reference(sample, verdicts[sample]) for sample in (REFERENCE, FAST) if sample in samples]
     rows += [_earns_nothing(sample, verdicts[sample]) for sample in samples if sample in NOTHING]
     rows += [_caught(mutant, verdicts[mutant.name]) for mutant in mutants]
     rows.append(_enough(mutants, course.authoring.mutants))
@@ -84,7 +85,9 @@ def _write_samples(course: Course, assignment: Assignment, source: Path, tempora
             strict=True,
         )
     )
-    return {"reference": source} | {name: _write(temporary / name, text) for name, text in texts.items()}
+    if (source / FAST_FILE).is_file():
+        texts = {FAST: (source / FAST_FILE).read_text("utf-8"), **texts}
+    return {REFERENCE: source} | {name: _write(temporary / name, text) for name, text in texts.items()}
 
 
 def _write(folder: Path, text: str) -> Path:
@@ -120,18 +123,18 @@ def _failed(verdict: Verdict) -> dict[str, str]:
     return failed
 
 
-def _reference(verdict: Verdict) -> Row:
+def _reference(name: str, verdict: Verdict) -> Row:
     problem = _not_judged(verdict)
     failed = [c for c in verdict.checks if c.passed is False or (c.passed and c.credit < 1)]
     if not problem and failed:
         why = failed[0].failure.what if failed[0].failure is not None else f"credit {failed[0].credit:g}"
         problem = one_line(f"{failed[0].name}: {why}", MAX_REASON)
     if problem:
-        return Row("reference", False, problem)
+        return Row(name, False, problem)
     passed = sum(1 for c in verdict.checks if c.passed)
     open_checks = len(verdict.checks) - passed
     gap = f", {open_checks} not measured" if open_checks else ""
-    return Row("reference", True, f"full marks: {passed} checks passed{gap}")
+    return Row(name, True, f"full marks: {passed} checks passed{gap}")
 
 
 def _earns_nothing(sample: str, verdict: Verdict) -> Row:

@@ -25,12 +25,13 @@ of a row, too. A GPU checks neither bounds nor, until it stops there, alignment;
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numba.cuda.compiler as numba_compiler
 from llvmlite import ir
 from numba.core import errors as core_errors
-from numba.cuda.extending import intrinsic
+from numba.cuda import extending
 
 try:  # numba-cuda
     from numba.cuda import cgutils
@@ -39,11 +40,12 @@ try:  # numba-cuda
 
     TypingError: Any = cuda_errors.TypingError
 except ImportError:  # Numba's built-in target
-    from numba.core import cgutils  # type: ignore[no-redef]
-    from numba.np.arrayobj import make_array  # type: ignore[no-redef]
+    from numba.core import cgutils
+    from numba.np.arrayobj import make_array
 
     TypingError = core_errors.TypingError
 
+intrinsic: Callable[[Callable[..., Any]], Any] = extending.intrinsic
 types: Any = numba_compiler.types
 signature_of: Any = numba_compiler.typing.signature
 

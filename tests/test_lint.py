@@ -177,6 +177,16 @@ def test_a_reference_that_fails_is_a_problem(course: Course) -> None:
     assert (row.ok, row.note) == (False, "test_reads_once: out[0] is wrong.")
 
 
+def test_a_fast_reference_is_judged_like_any_submission(course: Course) -> None:
+    path = course.file.parent / "solutions/01/fast.py"
+    path.write_text(tiny.KERNELS)
+    row = rows_of(course)["fast reference"]
+    assert (row.ok, row.note) == (True, "full marks: 4 checks passed, 1 not measured")
+    path.write_text(tiny.KERNELS + "# fails: test_reads_once\n")
+    row = rows_of(course)["fast reference"]
+    assert (row.ok, row.note) == (False, "test_reads_once: out[0] is wrong.")
+
+
 def test_a_stub_that_earns_points_is_a_problem(course: Course) -> None:
     def lenient(task: Task) -> Verdict:
         text = (task.submission / "kernels.py").read_text()

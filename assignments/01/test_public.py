@@ -31,7 +31,7 @@ def test_vector_add_shares_the_work(submission):
     run = submission.simulate("vector_add", n=n)
     _require_many_workers(run, elements=n, accesses=3, per_thread=32)
     _require_each_element_once(run, loads=2)
-    _require_neighbours(run, sectors=8)
+    _require_neighbours(run, sectors=9)
     _require_no_atomics(run, "a", "b")
 
 
@@ -48,7 +48,7 @@ def test_saxpy_walks_over_the_grid(submission):
     )
     _require_many_workers(run, elements=n, accesses=3, per_thread=64)
     _require_each_element_once(run, loads=2)
-    _require_neighbours(run, sectors=8)
+    _require_neighbours(run, sectors=9)
     _require_no_atomics(run, "x", "y")
 
 
@@ -104,13 +104,14 @@ def _require_neighbours(run, sectors):
     """The threads of a warp touch neighbouring elements, which lie in few sectors of 32 bytes.
 
     A warp that reads 32 float32 elements in a row needs four sectors, or five where they do not begin at one, and
-    eight if each thread takes two neighbours. A chunk of four or more elements to a thread needs 16 and more. A
-    warp of two rows of 16 pixels needs four for a channel, one of four rows of eight pixels up to eight; one that
-    goes down a column needs one for each pixel.
+    eight if each thread takes two neighbours one by one, or a little more where a few are left over. A chunk of
+    four elements to a thread needs 16, and larger ones more; read by one instruction, load4, it needs four. A warp
+    of two rows of 16 pixels needs four for a channel, one of four rows of eight pixels up to eight; one that goes
+    down a column needs one for each pixel.
     """
-    for kind in ("load", "store"):
+    for kind in ("loads", "stores"):
         run.require(
-            f"sectors_per_{kind}_request",
+            f"sectors_per_32_{kind}",
             at_most=sectors,
             advice="let neighbouring threads take neighbouring elements: the last index is the thread's x",
         )

@@ -35,8 +35,8 @@ def _require_tiles(submission, m, k, n, blocks=None):
     memory, to be added up, or add them to out by atomics. This costs four accesses more per output. (So does a
     transposed copy of both matrices, about.) Running sums kept in global memory take k / 16, at least.
 
-    A thread computes up to 8 x 8 outputs; 64 outputs per thread are the most, and none has more accesses than
-    its 64 may cost. To read so little without shared memory, it would have to compute about 16 x 16.
+    A thread computes up to 16 x 8 outputs; 128 outputs per thread are the most, and none has more accesses than
+    its 128 may cost. To read so little without shared memory, it would have to compute about 16 x 16.
     """
     run = submission.simulate("matmul", m=m, k=k, n=n, blocks=blocks)
     tiles = 16**2 * -(-m // 16) * -(-k // 16) * -(-n // 16)
@@ -51,11 +51,11 @@ def _require_tiles(submission, m, k, n, blocks=None):
     run.require("global_atomics", at_most=4 * m * n, advice=once)
     run.require(
         "working_threads",
-        at_least=m * n / 64,
+        at_least=m * n / 128,
         advice="let a block of many threads share each tile of out: about one element for each thread",
     )
     run.require(
         "busiest_thread",
-        at_most=64 * (2 * tiles / (m * n) + 5),
+        at_most=128 * (2 * tiles / (m * n) + 5),
         advice="let all threads of a block fetch elements of its tiles, and compute outputs",
     )

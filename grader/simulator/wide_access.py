@@ -136,7 +136,8 @@ def _located(
     """
     if array.space not in ("global", "shared", "several"):
         raise NotSimulated(f"the simulator does not know {call[1]} of an array in {array.space} memory")
-    at, outside = array.address, False
+    outside: Any = False
+    at = array.address
     for axis, (position, length, stride) in enumerate(zip(index, array.shape, array.strides, strict=True)):
         beyond = _is_beyond(position, length - (LANES if axis == len(index) - 1 else 1))
         outside = beyond if outside is False else outside | beyond
@@ -146,13 +147,13 @@ def _located(
     odd = (at & (BYTES - 1)) != 0
     if outside is False and not (odd.any() if is_wide(odd) else odd):
         return at, None
-    outside = np.broadcast_to(outside, machine.active)
-    odd = np.broadcast_to(odd, machine.active) & ~outside
-    if outside.any():
-        _report_outside(machine, array, index, outside, call)
-    if odd.any():
-        _report_odd(machine, array, index, odd, call)
-    return at, np.flatnonzero(~(outside | odd))
+    gone = np.broadcast_to(outside, machine.active)
+    askew = np.broadcast_to(odd, machine.active) & ~gone
+    if gone.any():
+        _report_outside(machine, array, index, gone, call)
+    if askew.any():
+        _report_odd(machine, array, index, askew, call)
+    return at, np.flatnonzero(~(gone | askew))
 
 
 def _is_beyond(position: Any, last: Any) -> Any:
@@ -166,11 +167,9 @@ def _is_beyond(position: Any, last: Any) -> Any:
     return beyond if beyond.any() else False
 
 
-def _report_outside(
-    machine: Machine, array: ArrayRef, index: Index, outside: Any, call: tuple[Place, str, str]
-) -> None:
+def _report_outside(machine: Machine, array: ArrayRef, index: Index, gone: Any, call: tuple[Place, str, str]) -> None:
     place, called, verb = call
-    lanes = np.flatnonzero(outside)
+    lanes = np.flatnonzero(gone)
     first = _of_lane(machine, index, lanes[0])
     last = (*first[:-1], first[-1] + LANES - 1)
     shape = _of_lane(machine, array.shape, lanes[0])
@@ -189,9 +188,9 @@ def _report_outside(
     )
 
 
-def _report_odd(machine: Machine, array: ArrayRef, index: Index, odd: Any, call: tuple[Place, str, str]) -> None:
+def _report_odd(machine: Machine, array: ArrayRef, index: Index, askew: Any, call: tuple[Place, str, str]) -> None:
     place, called, verb = call
-    lanes = np.flatnonzero(odd)
+    lanes = np.flatnonzero(askew)
     first = _of_lane(machine, index, lanes[0])
     threads = machine.example(lanes)
     machine.findings.add(

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 from numba import cuda, float32, float64, int32
 
+from grader.vector_access import load4, store4
+
 T = 32
 PADDED = 33
 TILE = 16
@@ -186,7 +188,57 @@ def matmul(a, b, out):
         out[row, col] = total
 
 
+def copy_fours(x, out):
+    i = 4 * cuda.grid(1)
+    if i + 3 < out.size:
+        store4(out, i, load4(x, i))
+
+
+def strided_fours(x, out, stride):
+    i = cuda.grid(1)
+    if 4 * i + 3 < out.size:
+        store4(out, 4 * i, load4(x, stride * i))
+
+
+def gather_fours(x, index, out):
+    i = cuda.grid(1)
+    if 4 * i + 3 < out.size:
+        store4(out, 4 * i, load4(x, 4 * index[i]))
+
+
+def rows_of_fours(x, out):
+    j, i = cuda.grid(2)
+    if i < out.shape[0] and 4 * j + 3 < out.shape[1]:
+        store4(out, (i, 4 * j), load4(x, (i, 4 * j)))
+
+
 # ---------------------------------------------------------------------------- shared memory
+
+
+def shared_fours(out, stride):
+    tile = cuda.shared.array(4096, float32)
+    t = cuda.threadIdx.x
+    store4(tile, stride * t, (t, t + 1, t + 2, t + 3))
+    cuda.syncthreads()
+    store4(out, 4 * cuda.grid(1), load4(tile, stride * t))
+
+
+def shared_fours_gather(index, out):
+    tile = cuda.shared.array(1024, float32)
+    t = cuda.threadIdx.x
+    i = cuda.grid(1)
+    store4(tile, 4 * t, (t, t, t, t))
+    cuda.syncthreads()
+    store4(out, 4 * i, load4(tile, 4 * index[i]))
+
+
+def shared_fours_of_one_for_all(out):
+    tile = cuda.shared.array((8, 4), float32)
+    t = cuda.threadIdx.x
+    if t < 8:
+        store4(tile, (t, 0), (t, t, t, t))
+    cuda.syncthreads()
+    store4(out, 4 * cuda.grid(1), load4(tile, (t // 32, 0)))
 
 
 def tiled_transpose(x, out):
@@ -437,6 +489,18 @@ CASES = [
         differs={"shared_load_requests": VECTORISED},
         exact=False,
     ),
+    Case(copy_fours, 32, 256, _pair()),
+    Case(copy_fours, 32, 256, _pair(N - 75), name="copy_fours of a ragged size"),
+    Case(strided_fours, 32, 256, lambda: [_f(2 * N), np.zeros(N, np.float32), 8], name="fours, stride 8"),
+    Case(strided_fours, 32, 256, lambda: [_f(9 * N), np.zeros(N, np.float32), 36], name="fours, stride 36"),
+    Case(gather_fours, 32, 256, lambda: [_f(N), _index(N // 4, N // 4), np.zeros(N, np.float32)]),
+    Case(rows_of_fours, (2, 32), (32, 8), lambda: [_f(251, 244), np.zeros((251, 244), np.float32)]),
+    *(
+        Case(shared_fours, 16, 64, lambda s=s: [np.zeros(4096, np.float32), s], name=f"shared_fours, stride {s}")
+        for s in (4, 8, 12, 16, 32, 36, 64)
+    ),
+    Case(shared_fours_gather, 16, 256, lambda: [_index(4096, 256), np.zeros(16384, np.float32)]),
+    Case(shared_fours_of_one_for_all, 16, 256, lambda: [np.zeros(16384, np.float32)]),
     Case(dynamic, 64, 256, _pair(64 * 256), shared=1024),
     Case(
         histogram,
