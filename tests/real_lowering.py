@@ -25,6 +25,19 @@ def _no_driver() -> Iterator[None]:
 
 def refusal(function: Callable[..., Any], arg_types: tuple[Any, ...]) -> str:
     """Why Numba does not compile a function for these types; "" where it does."""
+    try:
+        _compiled(function, arg_types)
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    return ""
+
+
+def llvm(function: Callable[..., Any], arg_types: tuple[Any, ...]) -> str:
+    """The LLVM IR that Numba makes of a function for these types."""
+    return str(_compiled(function, arg_types).library.get_llvm_str())
+
+
+def _compiled(function: Callable[..., Any], arg_types: tuple[Any, ...]) -> Any:
     flags = numba_compiler.CUDAFlags()
     flags.no_compile = True
     flags.no_cpython_wrapper = True
@@ -32,17 +45,13 @@ def refusal(function: Callable[..., Any], arg_types: tuple[Any, ...]) -> str:
     flags.error_model = "numpy"
     flags.compute_capability = _DEVICE.compute_capability
     with _no_driver(), target_override("cuda"):
-        try:
-            _compile_extra(
-                typingctx=cuda_target.typing_context,
-                targetctx=cuda_target.target_context,
-                func=function,
-                args=arg_types,
-                return_type=None,
-                flags=flags,
-                locals={},
-                pipeline_class=numba_compiler.CUDACompiler,
-            )
-        except Exception as error:
-            return f"{type(error).__name__}: {error}"
-    return ""
+        return _compile_extra(
+            typingctx=cuda_target.typing_context,
+            targetctx=cuda_target.target_context,
+            func=function,
+            args=arg_types,
+            return_type=None,
+            flags=flags,
+            locals={},
+            pipeline_class=numba_compiler.CUDACompiler,
+        )

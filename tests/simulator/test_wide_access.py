@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import real_lowering
 from kernel_bench import errors
 from numba import cuda, float32, float64, int32, uint32
 
-from grader.simulator.frontend import KernelError
+from grader.simulator.frontend import KernelError, types
 from grader.vector_access import load4, store4
 
 
@@ -309,6 +310,26 @@ def test_a_sum_in_fours_of_another_thread_is_a_race_in_global_memory(launch):
     assert "race" in " ".join(errors(launch(kernel, 1, 64, floats(256))))
 
 
+# ------------------------------------------------------------------ as Numba compiles it
+
+
+def _through_shared_memory(x, out):
+    tile = cuda.shared.array((2, 64), float32)
+    t = cuda.threadIdx.x
+    store4(tile, (1, 4 * t), load4(x, int32(4) * int32(t)))
+    cuda.syncthreads()
+    store4(out, (t, 0), load4(tile[1], uint32(4 * t)))
+
+
+def test_each_is_one_aligned_vector_instruction():
+    vectors = types.float32[::1], types.float32[:, ::1]
+    text = real_lowering.llvm(_through_shared_memory, vectors)
+    loads = [line for line in text.splitlines() if "= load <4 x float>" in line]
+    stores = [line for line in text.splitlines() if "store <4 x float>" in line]
+    assert len(loads) == len(stores) == 2
+    assert all(line.split("!")[0].strip().endswith("align 16") for line in loads + stores)
+
+
 # ------------------------------------------------------------------ what Numba refuses
 
 
@@ -356,3 +377,5 @@ def test_what_they_do_not_take_is_said(launch, kernel, x, said):
     with pytest.raises(KernelError) as caught:
         launch(kernel, 1, 1, x, np.zeros(1, np.float32))
     assert said in str(caught.value)
+    dtype = types.float64[::1] if x.dtype == np.float64 else types.float32[:, ::1]
+    assert said in real_lowering.refusal(kernel, (dtype, types.float32[::1]))
