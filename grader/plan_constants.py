@@ -153,14 +153,14 @@ class EnumMemberConstant(Part):
 class UnsupportedConstant(Part):
     """A captured object that is no plain data, or none that a plan can hold; kept to say so by name.
 
-    ``reason`` is set where Numba could use some such objects: "enum" for an enum or a member of one, "record" for a
-    record by itself, "record-type" for a structured dtype or Numba's type of a record, "tuple-class" for a class
-    derived from tuple that is more than a named tuple, or an object of one.
+    ``reason`` is set where Numba could use some such objects: "enum" for an enum or a member of one, "module" for a
+    module, "record" for a record by itself, "record-type" for a structured dtype or Numba's type of a record,
+    "tuple-class" for a class derived from tuple that is more than a named tuple, or an object of one.
     """
 
     kind: Literal["unsupported"] = "unsupported"
     type_name: Annotated[str, Field(max_length=200)]
-    reason: Literal["", "enum", "record", "record-type", "tuple-class"] = ""
+    reason: Literal["", "enum", "module", "record", "record-type", "tuple-class"] = ""
 
 
 Constant = Annotated[

@@ -9,7 +9,7 @@ can name it.
 from __future__ import annotations
 
 import enum
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numba
@@ -200,11 +200,13 @@ class Capture:
         )
 
 
-def _reason(value: Any) -> Literal["", "enum", "record-type", "tuple-class"]:
+def _reason(value: Any) -> Literal["", "enum", "module", "record-type", "tuple-class"]:
     """Why an object is unsupported that Numba might know."""
     kind = value if is_a(value, type) else type(value)
     if issubclass(kind, enum.Enum):
         return "enum"
+    if issubclass(kind, ModuleType):
+        return "module"
     if kind is numba.types.Record or (issubclass(kind, np.dtype) and is_a(value, np.dtype) and value.names is not None):
         return "record-type"
     return "tuple-class" if issubclass(kind, tuple) and kind is not tuple else ""

@@ -1,7 +1,7 @@
 """Names that mean something inside of a kernel only, as inert objects that know their path. Runs in the
 recorder.
 
-In: a path below ``numba.cuda``. Out: what student code sees there.
+In: a path below ``numba.cuda`` or ``grader.vector_access``. Out: what student code sees there.
 
 Which names there are is asked of the real ``numba.cuda`` (imported, never used): whatever it has exists here
 too, and what it has not raises the same AttributeError. Student code gets the real thing for nothing but
@@ -14,11 +14,13 @@ import importlib
 import sys
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numba
 
+import grader
+from grader import vector_access
 from grader.recorder.arrays import DeviceArray
 from grader.recorder.contentless import READING_METHODS
 from grader.recorder.mistakes import Mistakes
@@ -27,9 +29,6 @@ from grader.spelling import nearest
 ROOT = "numba.cuda"
 # Parts of numba.cuda that kernels use and that importing numba.cuda alone need not load.
 KERNEL_MODULES = ("libdevice", "random", "cg", "fp16", "bf16", "extending", "types")
-
-# Functions for kernels that grader offers beyond Numba's.
-OFFERED_MODULE = "grader.vector_access"
 
 # What looks like a name for kernels, but is host code that allocates, launches, compiles or asks the driver; and
 # what to do instead.
@@ -83,7 +82,7 @@ for _name in READING_METHODS - {"__eq__", "__ne__", "__bool__"}:
 
 
 class ProvidedModule(ModuleType):
-    """A submodule of numba.cuda in student code: ``import numba.cuda.libdevice``."""
+    """A module of names for kernels in student code: ``import numba.cuda.libdevice``."""
 
     def __init__(self, path: str, real: Any, mistakes: Mistakes) -> None:
         super().__init__(path)
@@ -133,7 +132,6 @@ def provided(path: str, real: Any, mistakes: Mistakes) -> Any:
 def load_real() -> dict[str, ModuleType]:
     """Import the real numba.cuda and return it with its submodules, by full name."""
     importlib.import_module(ROOT)
-    importlib.import_module(OFFERED_MODULE)  # what grader itself offers to kernels is made of the real numba.cuda
     for name in KERNEL_MODULES:
         try:
             importlib.import_module(f"{ROOT}.{name}")
@@ -143,10 +141,17 @@ def load_real() -> dict[str, ModuleType]:
 
 
 def replace(real: dict[str, ModuleType], standin: ModuleType, mistakes: Mistakes) -> None:
-    """From now on, ``numba.cuda`` is ``standin`` for whoever imports it in this process."""
+    """From now on, ``numba.cuda`` is ``standin`` for whoever imports it in this process.
+
+    And ``grader.vector_access`` has nothing but inert names for what it offers to kernels.
+    """
     for name in real:
         del sys.modules[name]
     sys.modules[ROOT] = standin
     numba.cuda = standin
     # First, since numba-cuda has a finder of its own there.
     sys.meta_path.insert(0, ProvidedFinder(real, mistakes))
+    offered = SimpleNamespace(**{path.rpartition(".")[2]: function for path, function in vector_access.OFFERED.items()})
+    inert = ProvidedModule(vector_access.__name__, offered, mistakes)
+    sys.modules[inert.__name__] = inert
+    grader.vector_access = inert

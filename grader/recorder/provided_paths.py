@@ -13,7 +13,6 @@ from typing import Any
 import numba
 
 from grader.recorder.names import Provided
-from grader.vector_access import OFFERED
 
 MODULES = ("numba", "math", "cmath", "numpy", "operator", "builtins")
 
@@ -63,5 +62,3 @@ def _provided() -> Iterator[tuple[int, str]]:
             if called != name:
                 yield id(value), f"{prefix}.{name}"
         yield from canonical
-    for path, offered in OFFERED.items():
-        yield id(offered), path

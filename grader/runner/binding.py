@@ -56,6 +56,11 @@ _REASONS = {
         "Use a class of up to 256 names as enum.Enum or enum.IntEnum makes it: no name that begins with an underscore, "
         "no `value` of its own.",
     ),
+    "module": (
+        "a module that is nothing to a kernel",
+        "Kernels can use the modules numba, numpy, math, cmath and operator. Of grader, import what it offers by name: "
+        "`from grader.vector_access import load4, store4`.",
+    ),
     "record": (
         "a record by itself, which Numba cannot take over",
         "Capture an array of one record, and use its first element: `ONE = TABLE[:1]`, then `ONE[0].x`.",

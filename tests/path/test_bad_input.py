@@ -110,6 +110,20 @@ CASES = {
         "unsupported-capture",
         "config",
     ),
+    "a module of grader instead of its names": (
+        RIGHT.replace("x[i]", "vector_access.load4(x, i)[0]").replace(
+            "@cuda", "from grader import vector_access\n@cuda", 1
+        ),
+        "unsupported-capture",
+        "from grader.vector_access import load4",
+    ),
+    "four elements at an address between": (
+        RIGHT.replace("x[i]", "load4(x, i // 8 * 4 + 1)[0]").replace(
+            "@cuda", "from grader.vector_access import load4\n@cuda", 1
+        ),
+        "misaligned-access",
+        "no multiple of 16",
+    ),
     "no guard": (RIGHT.replace(GUARD, "    if True:\n        out[i]"), "out-of-bounds", "x[1000]"),
     "not all elements": (RIGHT.replace("i < out.size", "i < out.size - 3"), "not-all-written", "out[997]"),
     "changes an input": (RIGHT.replace(LINE, LINE + "\n        x[i] = 0"), "changed-input", "changed x"),

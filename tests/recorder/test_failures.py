@@ -147,6 +147,17 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
     "shared array on the host": ("cuda.shared.array(3, float32)", "kernel-only", "cuda.shared.array"),
     "thread index on the host": ("i = cuda.threadIdx.x + 1", "kernel-only", "cuda.threadIdx.x"),
     "barrier on the host": ("cuda.syncthreads()", "kernel-only", "syncthreads"),
+    "four elements on the host": (
+        "from grader.vector_access import load4\nload4(a, 0)",
+        "kernel-only",
+        "grader.vector_access.load4",
+    ),
+    "what grader does not offer": ("from grader.vector_access import types", "import-error", "types"),
+    "what grader does not offer, by attribute": (
+        "from grader import vector_access\nvector_access.load5",
+        "exception",
+        "Did you mean 'load4'?",
+    ),
     "libdevice on the host": (
         "from numba.cuda import libdevice\nlibdevice.sqrtf(1.0)",
         "kernel-only",

@@ -312,8 +312,8 @@ def test_the_device_is_the_gpu_model(recorded: Recorded) -> None:
 # ---------------------------------------------------------------- functions and what they captured
 
 
-def unsupported(type_name: str) -> dict[str, str]:
-    return {"kind": "unsupported", "type_name": type_name, "reason": ""}
+def unsupported(type_name: str, reason: str = "") -> dict[str, str]:
+    return {"kind": "unsupported", "type_name": type_name, "reason": reason}
 
 
 CAPTURES = {
@@ -357,16 +357,14 @@ CAPTURES = {
     "cuda.libdevice.sqrtf": {"kind": "name", "path": "numba.cuda.libdevice.sqrtf"},
     "load4": {"kind": "name", "path": "grader.vector_access.load4"},
     "vector_access.store4": {"kind": "name", "path": "grader.vector_access.store4"},
-    "vector_access": unsupported("module"),
-    "vector_access.OFFERED": unsupported("dict"),
-    "vector_access.types": unsupported("module"),
+    "vector_access": unsupported("ProvidedModule", "module"),
     "device_function": {"kind": "function", "index": 1},
     "object()": unsupported("object"),
     "[1, 2]": unsupported("list"),
     "{}": unsupported("dict"),
     "2**70": unsupported("int"),
     "np.array(['a'])": unsupported("ndarray"),
-    "sys": unsupported("module"),
+    "sys": unsupported("module", "module"),
     "sys.path": unsupported("list"),
     "'\\ud800'": unsupported("str"),
     "type('\\xe9' * 999, (), {})()": unsupported("\xe9" * 200),

@@ -24,6 +24,7 @@ from grader.errors import NotSimulated, UsageError
 from grader.records import Severity
 from grader.simulator.frontend import numba_errors
 from grader.simulator.numba_types import from_dtype
+from grader.vector_access import load4, store4
 
 FACTOR = 2
 
@@ -53,6 +54,14 @@ def increment(values):
     i = cuda.grid(1)
     if i < values.size:
         values[i] += 1
+
+
+@cuda.jit
+def doubled_in_fours(x, out):
+    i = 4 * cuda.grid(1)
+    if i < out.size:
+        a, b, c, d = load4(x, i)
+        store4(out, i, (a + a, b + b, c + c, d + d))
 
 
 def kinds(launch, severity=None):
@@ -891,3 +900,13 @@ def test_an_argument_that_no_launch_can_hand_over_is_a_rejection_with_a_remedy(l
     (finding,) = launches[0].findings
     assert f"takes no {what} as an argument, and values is one" in finding.what
     assert "array" in finding.advice
+
+
+@pytest.mark.parametrize("n", [4096, 4097])
+def test_four_elements_at_a_time_in_a_script(launches, n):
+    x = np.random.default_rng(1).standard_normal(n).astype(np.float32)
+    out = cuda.device_array(n, np.float32)
+    doubled_in_fours[-(-n // 1024), 256](cuda.to_device(x), out)
+    np.testing.assert_array_equal(out.copy_to_host()[:4096], 2 * x[:4096])
+    (launch,) = launches
+    assert kinds(launch, Severity.ERROR) == (["out-of-bounds"] * 2 if n % 4 else [])
