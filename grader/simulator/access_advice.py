@@ -10,6 +10,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from grader.records import Place
+from grader.simulator.access_costs import WIDE
 from grader.simulator.lane_values import is_wide
 from grader.simulator.memory import ArrayRef
 
@@ -43,6 +44,11 @@ def other_banks(array: ArrayRef | None, kind: str) -> str:
         return (
             "Atomic operations of a warp that meet at a bank wait for each other. Fewer meet with a copy of the array "
             "for each part of a block; add the copies up at the end."
+        )
+    if array is not None and array.dtype == WIDE:
+        return (
+            "Of load4 and store4, eight threads are served together: they should touch eight different groups of four "
+            "banks. Let neighbouring threads take neighbouring fours, or make rows four elements longer: (32, 36)."
         )
     if array is not None and len(array.shape) < 2:
         return f"{banks}: neighbouring threads neighbouring elements, as in s[t] rather than s[2 * t]."

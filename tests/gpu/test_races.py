@@ -113,9 +113,9 @@ def test_an_illegal_address_is_a_failure_and_the_next_race_is_run(racer):
 def test_a_kernel_that_hangs_is_ended_and_the_next_race_is_run(racer):
     began = time.monotonic()
     with pytest.raises((CheckFailed, NotMeasured, Fault)):
-        racer(
-            "01", HANGING.format(when="True"), limits=Limits(cpu_seconds=10, wall_seconds=5, memory_bytes=None)
-        ).race("vector_add", n=1 << 20)
+        racer("01", HANGING.format(when="True"), limits=Limits(cpu_seconds=10, wall_seconds=5, memory_bytes=None)).race(
+            "vector_add", n=1 << 20
+        )
     assert time.monotonic() - began < 60
     candidate = racer("01")
     candidate.race("vector_add", n=1 << 24)

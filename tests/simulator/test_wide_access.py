@@ -161,6 +161,20 @@ def test_neighbours_in_memory_give_no_advice(launch):
     assert not launch(copy, 64, 256, x, out).findings
 
 
+def test_advice_on_bank_conflicts_keeps_rows_aligned(launch):
+    def kernel(out):
+        tile = cuda.shared.array((256, 32), float32)
+        t = cuda.threadIdx.x
+        for k in range(8):
+            store4(tile, (t, 4 * k), (t, t, t, t))
+        store4(out, 4 * cuda.grid(1), load4(tile, (t, 0)))
+
+    done = launch(kernel, 8, 256, np.zeros(8192, np.float32))
+    advice = [finding.advice for finding in done.findings if finding.kind == "bank-conflicts"]
+    assert advice
+    assert all("four elements longer" in words for words in advice)
+
+
 # ------------------------------------------------------------------ what it must not do
 
 
