@@ -167,6 +167,7 @@ EACH = 8  # a thread has EACH queries x EACH keys of the scores, then EACH queri
 ACROSS = KEYS // EACH  # so many neighbouring threads share their queries
 WORKERS = QUERIES // EACH * ACROSS  # threads of a block
 FETCHED = QUERIES * D // 4 // WORKERS  # fours of a tile that a thread fetches
+ROUNDS = 8 * KEYS // WORKERS  # turns in which a block fetches 128 bytes of every row
 ENOUGH_BLOCKS = 512  # what a large GPU holds at a time: four blocks, by their shared memory, on each multiprocessor
 MAX_PARTS = 8
 # Below every score. Not -inf: with fastmath the compiler may assume that there is none.
@@ -181,7 +182,7 @@ def fours(row):
     changed places, and so on; after 32 rows it begins again. Eight threads that write to one column of rows 0, 4, 8,
     ... 28 meet eight different groups, so 32 different banks.
     """
-    return row // 4 % 8 * 4
+    return row & 28  # row // 4 % 8 * 4: of numbers that may be negative, // and % are many instructions
 
 
 @cuda.jit(device=True)
@@ -191,7 +192,7 @@ def place_of(t, f):
     Eight neighbours fetch 128 bytes of a row, four times eight the same part of four rows. Written down a column each,
     in the order of `fours`, their numbers are in 32 different banks.
     """
-    return (t // 8 + f * (WORKERS // 8)) % KEYS, 4 * (t % 8) + f // (KEYS * 8 // WORKERS) * 32
+    return (t >> 3) + f % ROUNDS * (WORKERS // 8), 4 * (t & 7) + f // ROUNDS * 32
 
 
 # fastmath: exp becomes one multiplication and one instruction, right to about 2 units in the last place.
@@ -207,6 +208,8 @@ def attention_part_kernel(q, k, v, sums, stats, scale, causal):
     scores = cuda.local.array((EACH, EACH), float32)
     left = cuda.local.array(EACH, float32)
     right = cuda.local.array(EACH, float32)
+    next_left = cuda.local.array(EACH, float32)
+    next_right = cuda.local.array(EACH, float32)
 
     t = cuda.threadIdx.x
     tx, ty = t % ACROSS, t // ACROSS  # a thread's keys and columns are 4 tx + 0 ... 3 and 32 + 4 tx + 0 ... 3
@@ -241,17 +244,22 @@ def attention_part_kernel(q, k, v, sums, stats, scale, causal):
         for i in range(EACH):
             for j in range(EACH):
                 scores[i, j] = float32(0)
-        for c in range(D):
-            flip = fours(c)
+        # Two columns to a turn: what addresses and counters cost is shared by 128 multiplications.
+        for c in range(0, D, 2):
+            flip = fours(c)  # of both columns
             for g in range(EACH // 4):
-                x = load4(q_tile, (c, (EACH * ty + 4 * g) ^ flip))
-                y = load4(k_tile, (c, (4 * tx + 4 * ACROSS * g) ^ flip))
+                at_query, at_key = (EACH * ty + 4 * g) ^ flip, (4 * tx + 4 * ACROSS * g) ^ flip
+                x, y = load4(q_tile, (c, at_query)), load4(k_tile, (c, at_key))
+                z, u = load4(q_tile, (c + 1, at_query)), load4(k_tile, (c + 1, at_key))
                 for s in range(4):
                     left[4 * g + s] = x[s]
                     right[4 * g + s] = y[s]
+                    next_left[4 * g + s] = z[s]
+                    next_right[4 * g + s] = u[s]
             for i in range(EACH):
                 for j in range(EACH):
                     scores[i, j] += left[i] * right[j]
+                    scores[i, j] += next_left[i] * next_right[j]
         if causal and step == tile:  # the tile on the diagonal: each query sees the first key, at least
             for i in range(EACH):
                 for j in range(EACH):
@@ -285,16 +293,21 @@ def attention_part_kernel(q, k, v, sums, stats, scale, causal):
         cuda.syncwarp()  # a query's weights are written and read by lanes of one warp
 
         # Second product: acc[i, j] of query EACH ty + i and this thread's column j.
-        for key in range(KEYS):
+        for key in range(0, KEYS, 2):
+            flip = fours(key)
             for g in range(EACH // 4):
-                x = load4(k_tile, (key, (EACH * ty + 4 * g) ^ fours(key)))
-                y = load4(v_tile, (key, 4 * tx + 4 * ACROSS * g))
+                at_query, column = (EACH * ty + 4 * g) ^ flip, 4 * tx + 4 * ACROSS * g
+                x, y = load4(k_tile, (key, at_query)), load4(v_tile, (key, column))
+                z, u = load4(k_tile, (key + 1, at_query)), load4(v_tile, (key + 1, column))
                 for s in range(4):
                     left[4 * g + s] = x[s]
                     right[4 * g + s] = y[s]
+                    next_left[4 * g + s] = z[s]
+                    next_right[4 * g + s] = u[s]
             for i in range(EACH):
                 for j in range(EACH):
                     acc[i, j] += left[i] * right[j]
+                    acc[i, j] += next_left[i] * next_right[j]
 
     for i in range(EACH):
         whole = total[i]
