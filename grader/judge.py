@@ -23,13 +23,13 @@ from grader.gpu_models import DEFAULT, GpuModel
 from grader.judged_race import RacedCall, Terms, TooSlow, judge_race
 from grader.plan import LaunchPlan
 from grader.problem import Inputs, Problem
-from grader.racing import Contestant, NotMeasured, TooLittleMemory
+from grader.racing import Contestant, TooLittleMemory
 from grader.records import Failure, Finding, KernelPrints, Outcome
 from grader.sandbox.limits import Limits
 from grader.sandbox.record import Call, record
 from grader.sandbox.run import run
 from grader.submission import Submission
-from grader.technique import CheckFailed, Run, run_of
+from grader.technique import CheckFailed, NotMeasured, Run, run_of
 from grader.unwritten import fills_for
 
 __all__ = ["Candidate", "CheckFailed", "NotMeasured", "Settings"]
@@ -99,8 +99,8 @@ class Candidate:
         """Counters of a call on the simulated device. Raises CheckFailed unless its result is right.
 
         With ``blocks``, at most so many of each launch run, at random places, and stand for all: for sizes that are
-        raced, and too large to simulate. What comes out of such a call is not looked at. Raises NotMeasured where
-        the call cannot be simulated that way.
+        raced, and too large to simulate. What comes out of such a call is not looked at, and its counters are
+        estimates (see SampledRun). Raises NotMeasured where the call cannot be simulated that way.
         """
         if blocks is not None:
             return self._simulate_sample(self._problem(entry), sizes, blocks)
@@ -110,6 +110,15 @@ class Candidate:
     def _simulate_sample(self, problem: Problem, sizes: Mapping[str, Any], blocks: int) -> Run:
         """See ``simulate``."""
         ((_, text, inputs, plan),) = self._record([(problem, sizes)])
+
+        def look(number: int) -> Run:
+            """One block of each launch, another for each number."""
+            return run_of(text, inputs, plan, self._some_blocks(f"{text} look {number}", inputs, plan, 1))
+
+        return run_of(text, inputs, plan, self._some_blocks(text, inputs, plan, blocks), look)
+
+    def _some_blocks(self, text: str, inputs: Inputs, plan: LaunchPlan, blocks: int) -> Outcome:
+        """What at most ``blocks`` of each launch do, which depend on ``text``. Raises NotMeasured, errors.Fault."""
         assert isinstance(self._submission, Submission)
         rng = self._rng(text + " blocks")
         (outcome,) = run(
@@ -125,7 +134,7 @@ class Candidate:
         )
         if outcome.problem is not None:
             raise NotMeasured(f"some blocks of the call, by themselves, do not come to an end: {outcome.problem.what}")
-        return run_of(text, inputs, plan, outcome)
+        return outcome
 
     def race(self, entry: str | None = None, **sizes: Any) -> None:
         """The call is faster than course.yml asks for, in right results of runs that are timed on the GPU.

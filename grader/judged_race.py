@@ -17,13 +17,13 @@ from grader.gpu_lock import Busy, gpu_lock
 from grader.gpu_models import DEFAULT, GpuModel
 from grader.peaks import peaks_of
 from grader.problem import Inputs, Problem
-from grader.racing import Contestant, NotMeasured, Race, run_race
+from grader.racing import Contestant, Race, run_race
 from grader.records import Failure
 from grader.sandbox.limits import Limits
 from grader.sandbox.record import Call, record
 from grader.speed import asks_too_much, credit_of, full_speedup, too_slow
 from grader.submission import Submission
-from grader.technique import CheckFailed
+from grader.technique import CheckFailed, NotMeasured
 
 
 @dataclass(frozen=True)

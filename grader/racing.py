@@ -34,7 +34,7 @@ from grader.sandbox.launch import WarmChild
 from grader.sandbox.limits import Limits
 from grader.sandbox.time_runs import TimedOutcome, gpu_state, time_runs
 from grader.speed import Timing, drift_of, duration, timing_of
-from grader.technique import CheckFailed
+from grader.technique import CheckFailed, NotMeasured
 from grader.unwritten import fills_for
 
 # Of one process: its first run is not counted. Inputs and outputs of all its runs travel at once.
@@ -52,10 +52,6 @@ CLOCKS_AGREE_TO = 0.02
 UNSEEN_NS = 2_000_000
 
 Fresh = Callable[[str], tuple[Inputs, np.random.Generator]]
-
-
-class NotMeasured(Exception):
-    """A check needs a device that is not here, or no fair time could be taken; ``str()`` says which and why."""
 
 
 class TooLittleMemory(NotMeasured):

@@ -53,8 +53,9 @@ class Scribe:
     def check_each(self, *calls: Mapping[str, Any]) -> None:
         self.groups.append([(c.get("entry", self.entry), {k: v for k, v in c.items() if k != "entry"}) for c in calls])
 
-    def simulate(self, entry: str | None = None, **sizes: Any) -> AnyRun:
-        self.check(entry, **sizes)
+    def simulate(self, entry: str | None = None, *, blocks: int | None = None, **sizes: Any) -> AnyRun:
+        if blocks is None:  # a sample's results are not looked at
+            self.check(entry, **sizes)
         return AnyRun()
 
     def race(self, entry: str | None = None, **sizes: Any) -> None:

@@ -56,6 +56,31 @@ def test_maximum_ignores_nan_and_is_minus_infinity_without_numbers() -> None:
     assert found([-1, math.inf, math.nan]) == math.inf
 
 
+# ------------------------------------------------------------------ samples
+
+
+@pytest.mark.parametrize(("entry", "sizes"), unique(RACES))
+def test_a_sample_of_a_race_is_what_the_whole_call_has_there(entry: str, sizes: dict[str, Any]) -> None:
+    problem, smaller = PROBLEMS[entry], sizes
+    while problem.smaller(smaller):
+        smaller = problem.smaller(smaller)
+    inputs = inputs_of(entry, smaller, 1)
+    sample = problem.sample(inputs, np.random.default_rng(2))
+    again = problem.sample(inputs, np.random.default_rng(3))
+    whole = problem.expected(inputs)
+    if sample is None:
+        assert all(value.size == 1 for value in whole.values())  # there is nothing to choose from
+        return
+    part = problem.expected(sample.inputs)
+    rooms, room = problem.tolerance(sample.inputs, part), problem.tolerance(inputs, whole)
+    for name, place in sample.places.items():
+        assert part[name].shape == sample.inputs[name].shape == whole[name][place].shape
+        assert np.allclose(part[name], whole[name][place], rtol=1e-12, atol=0)
+        there = np.broadcast_to(room[name], whole[name].shape)[place]
+        assert np.allclose(np.broadcast_to(rooms[name], part[name].shape), there, rtol=1e-5, atol=0)
+        assert not np.array_equal(whole[name][place], whole[name][again.places[name]])
+
+
 # ------------------------------------------------------------------ inputs
 
 

@@ -35,10 +35,39 @@ def test_attention_can_be_causal(submission, heads, n, d):
 @pytest.mark.part("technique")
 def test_softmax_shares_each_row(submission):
     """At least a warp works on each row, and x is read from global memory at most three times."""
-    rows, cols = 37, 517
-    run = submission.simulate("softmax", rows=rows, cols=cols)
+    _require_shared_rows(submission, rows=37, cols=517)
+
+
+@pytest.mark.part("technique")
+def test_attention_shares_tiles_of_keys_and_values(submission):
+    """At least 16 queries share each tile of keys and values, which is read from global memory once."""
+    _require_shared_tiles(submission, heads=1, n=97, d=32)
+
+
+@pytest.mark.part("technique")
+def test_attention_stores_no_scores(submission):
+    """No n x n array of scores or weights is kept, neither in global memory nor in threads' local arrays."""
+    _require_no_scores(submission.simulate("attention", heads=1, n=160, d=8, causal=True), outputs=160 * 8)
+
+
+@pytest.mark.part("speed")
+def test_softmax_speed(submission):
+    """softmax of 4096 rows of 4096 logits, against NumPy."""
+    submission.race("softmax", rows=4096, cols=4096)
+    _require_shared_rows(submission, rows=4096, cols=4096, blocks=16)  # of what was raced, some blocks, simulated
+
+
+@pytest.mark.part("speed")
+def test_attention_speed(submission):
+    """attention with 2 heads, 4096 queries and keys, and d = 64, against NumPy."""
+    submission.race("attention", heads=2, n=4096, d=64, causal=False)
+    _require_no_scores(_require_shared_tiles(submission, heads=2, n=4096, d=64, blocks=16), outputs=2 * 4096 * 64)
+
+
+def _require_shared_rows(submission, rows, cols, blocks=None):
+    run = submission.simulate("softmax", rows=rows, cols=cols, blocks=blocks)
     share = "let the threads of a warp or a block share a row, each with its part of the columns"
-    # One thread per row makes 37 threads; a block per row or a warp per row makes 32 times as many or more.
+    # One thread per row makes as many threads as rows; a block or a warp per row, 32 times as many or more.
     run.require("working_threads", at_least=32 * rows, advice=share)
     # Maximum, sum and result are three walks over x; an online sum needs two, and a row kept in registers
     # one. A kernel that leaves the exponentials in out for its third walk loads three and stores two. In the
@@ -55,17 +84,14 @@ def test_softmax_shares_each_row(submission):
     run.require("busiest_thread", at_most=(8 + 2) * -(-cols // 32), advice=share)
 
 
-@pytest.mark.part("technique")
-def test_attention_shares_tiles_of_keys_and_values(submission):
-    """At least 16 queries share each tile of keys and values, which is read from global memory once."""
-    n, d = 97, 32
-    run = submission.simulate("attention", heads=1, n=n, d=d, causal=False)
+def _require_shared_tiles(submission, heads, n, d, blocks=None):
+    run = submission.simulate("attention", heads=heads, n=n, d=d, causal=False, blocks=blocks)
     # With 16 queries per block, each element of k and v is loaded once for every 16 queries, or for what is
     # left of them. `padded` has room for tiles that load a value for every place, also beyond the end. With more
     # queries per block it is less. A second walk over the keys, to find the maximum before the weights, loads
     # twice as much; no tiles at all, 14 times as much.
     padded = 16 * -(-n // 16)
-    tiles = padded // 16 * padded * d
+    tiles = heads * padded // 16 * padded * d
     advice = (
         "fetch the block's queries once, then walk over the keys once: a tile of k and v in shared memory serves "
         "all the block's queries before the next one comes"
@@ -74,7 +100,7 @@ def test_attention_shares_tiles_of_keys_and_values(submission):
     run.require("loads_of_v", at_most=tiles, advice=advice)
     # Kernels that split the keys may do so in four parts: each of them reads the queries, and leaves a partial
     # result with its maximum and sum, which are read again for each output: four times five or six values.
-    outputs = n * d
+    outputs = heads * n * d
     run.require("loads_of_q", at_most=4 * outputs, advice=advice)
     run.require("global_loads", at_most=2 * tiles + (4 + 24) * outputs, advice=advice)
     for name in ("q", "k", "v"):
@@ -88,34 +114,15 @@ def test_attention_shares_tiles_of_keys_and_values(submission):
     # little, but makes nothing parallel. And at least eight threads of a block fetch its tiles: if only one row
     # of a block of 16 x 16 does, it is 16.
     share = "let a block of many threads share its queries and the fetching of its tiles"
-    run.require("working_threads", at_least=n / 4, advice=share)
+    run.require("working_threads", at_least=heads * n / 4, advice=share)
     run.require("busiest_thread", at_most=2 * padded * d / 8 + 8 * d, advice=share)
+    return run
 
 
-@pytest.mark.part("technique")
-def test_attention_stores_no_scores(submission):
-    """No n x n array of scores or weights is kept, neither in global memory nor in threads' local arrays."""
-    heads, n, d = 1, 160, 8
-    run = submission.simulate("attention", heads=heads, n=n, d=d, causal=True)
-    # Four arrays of out's size are plenty for kernels that split the keys and keep partial results. The
-    # scores would need 20 times out's size, or ten in float16.
-    run.require(
-        "scratch_bytes",
-        at_most=4 * (4 * heads * n * d),
-        advice=SCORES_AT_ONCE,
-    )
+def _require_no_scores(run, outputs):
+    # Six arrays of out's size are plenty for kernels that split the keys and keep four parts' results. The scores
+    # would need at least 20 times out's size, or ten in float16.
+    run.require("scratch_bytes", at_most=6 * 4 * outputs, advice=SCORES_AT_ONCE)
     # A query, its sums in float64 and the scores of a tile of 64 keys: 512 + 1024 + 256 bytes. All scores of a
     # query, for the longest sequence that is checked, are 2452 bytes.
     run.require("local_bytes", at_most=2400, advice=SCORES_AT_ONCE)
-
-
-@pytest.mark.part("speed")
-def test_softmax_speed(submission):
-    """softmax of 4096 rows of 4096 logits, against NumPy."""
-    submission.race("softmax", rows=4096, cols=4096)
-
-
-@pytest.mark.part("speed")
-def test_attention_speed(submission):
-    """attention with 2 heads, 4096 queries and keys, and d = 64, against NumPy."""
-    submission.race("attention", heads=2, n=4096, d=64, causal=False)

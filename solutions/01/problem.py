@@ -4,13 +4,14 @@ Runs in the trusted process only. In: a random generator and the sizes of a chec
 outputs, tolerances. For a student this file defines the exercise: ``expected`` says what is right.
 """
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from grader.problem import Floats, Inputs, Output, Problem, Work
+from grader.problem import Floats, Inputs, Output, Problem, Sample, Work
 
 # The unit roundoff of float32: rounding a real number to float32 changes it by at most U times its size.
 U = 2.0**-24
@@ -18,8 +19,17 @@ U = 2.0**-24
 # Room for products of two roundings, which the derivations below leave out.
 SECOND_ORDER = 1 + 2.0**-20
 
+# So many outputs of a larger race are looked at, others in every run. Whoever leaves out one in a thousand is caught.
+SAMPLED = 2**16
+
 # Luma of ITU-R BT.601, 0.299 R + 0.587 G + 0.114 B, in 256ths. They add up to 256, so white stays white.
 RED, GREEN, BLUE = 77, 150, 29
+
+
+def some(rng: np.random.Generator, shape: tuple[int, ...]) -> tuple[npt.NDArray[np.int64], ...]:
+    """SAMPLED random places, with the last one, of an array of this shape: an index for each of its axes."""
+    size = math.prod(shape)
+    return np.unravel_index(np.append(rng.integers(0, size, SAMPLED - 1), size - 1), shape)
 
 
 def random_floats(rng: np.random.Generator, n: int) -> npt.NDArray[np.float32]:
@@ -57,6 +67,18 @@ class VectorAdd(Problem):
         to float16, is wrong by up to 2^-11 |a + b|: 8192 times as much.
         """
         return {"out": _of_finite(U * np.abs(expected["out"]))}
+
+    def sample(self, inputs: Inputs, rng: np.random.Generator) -> Sample | None:
+        """SAMPLED elements."""
+        if inputs["a"].size <= SAMPLED:
+            return None
+        (chosen,) = some(rng, inputs["a"].shape)
+        out = Output((SAMPLED,), np.float32)
+        return Sample({"a": inputs["a"][chosen], "b": inputs["b"][chosen], "out": out}, {"out": chosen})
+
+    def smaller(self, sizes: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Half as many, down to a million."""
+        return halved(sizes, least=2**20)
 
     def work(self, inputs: Inputs) -> Work:
         n = inputs["a"].size
@@ -97,6 +119,19 @@ class Saxpy(Problem):
         product = np.abs(np.float64(inputs["alpha"]) * inputs["x"])
         return {"out": _of_finite(SECOND_ORDER * U * (product + np.abs(expected["out"])))}
 
+    def sample(self, inputs: Inputs, rng: np.random.Generator) -> Sample | None:
+        """SAMPLED elements."""
+        if inputs["x"].size <= SAMPLED:
+            return None
+        (chosen,) = some(rng, inputs["x"].shape)
+        smaller = {name: inputs[name][chosen] for name in ("x", "y")}
+        out = Output((SAMPLED,), np.float32)
+        return Sample({"alpha": inputs["alpha"], **smaller, "out": out}, {"out": chosen})
+
+    def smaller(self, sizes: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Half as many, down to a million."""
+        return halved(sizes, least=2**20)
+
     def work(self, inputs: Inputs) -> Work:
         n = inputs["x"].size
         return Work(bytes=3 * 4 * n, operations=2 * n)
@@ -136,9 +171,28 @@ class Grayscale(Problem):
         """
         return {"out": np.zeros(())}
 
+    def sample(self, inputs: Inputs, rng: np.random.Generator) -> Sample | None:
+        """SAMPLED pixels, as an image of one row."""
+        height, width, _ = inputs["image"].shape
+        if height * width <= SAMPLED:
+            return None
+        rows, columns = (index[np.newaxis] for index in some(rng, (height, width)))
+        out = Output((1, SAMPLED), np.uint8)
+        return Sample({"image": inputs["image"][rows, columns], "out": out}, {"out": (rows, columns)})
+
+    def smaller(self, sizes: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Half as high and wide, down to a thousand."""
+        return halved(sizes, least=2**10)
+
     def work(self, inputs: Inputs) -> Work:
         height, width, channels = inputs["image"].shape
         return Work(bytes=(channels + 1) * height * width, operations=7 * height * width)
+
+
+def halved(sizes: Mapping[str, Any], least: int) -> dict[str, Any] | None:
+    """Half of each size; None where one would be less than ``least``."""
+    halves = {name: size // 2 for name, size in sizes.items()}
+    return halves if min(halves.values()) >= least else None
 
 
 def _of_finite(bound: Floats) -> Floats:

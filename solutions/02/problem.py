@@ -40,7 +40,7 @@ class ReduceSum(Problem):
         x = np.zeros(n, np.float32)
         while np.float16(total := np.sum(x, dtype=np.float64)) == total:
             x = ((4 * rng.integers(-2048, 2048, n) + 1) * GRID).astype(np.float32)
-        places = rng.permutation(n)
+        places = rng.choice(n, 2, replace=False) if special else ()
         if special == "nan":
             x[places[0]] = np.nan
         elif special == "inf":
@@ -79,6 +79,10 @@ class ReduceSum(Problem):
             return {"out": np.zeros(1)}
         bound = 3 * U * np.sqrt(x.size * np.sum(x * x, keepdims=True))
         return {"out": np.where(np.isfinite(bound), bound, 0.0)}
+
+    def smaller(self, sizes: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Half as many, down to a million."""
+        return {**sizes, "n": sizes["n"] // 2} if sizes["n"] >= 2**21 else None
 
     def work(self, inputs: Inputs) -> Work:
         n = inputs["x"].size
@@ -131,6 +135,10 @@ class ReduceMax(Problem):
     def tolerance(self, inputs: Inputs, expected: Mapping[str, npt.NDArray[Any]]) -> dict[str, Floats]:
         """None: the maximum is one of the elements, and comparing them rounds nothing."""
         return {"out": np.zeros(1)}
+
+    def smaller(self, sizes: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Half as many, down to a million."""
+        return {**sizes, "n": sizes["n"] // 2} if sizes["n"] >= 2**21 else None
 
     def work(self, inputs: Inputs) -> Work:
         n = inputs["x"].size

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import pytest
 
 from grader.judge import CheckFailed, NotMeasured
@@ -168,6 +170,16 @@ def test_a_technique_is_judged_only_when_the_result_is_right(candidate):
     assert failed.value.failure.kind == "wrong-values"
 
 
+ONE_EACH = """
+    @cuda.jit
+    def kernel(x, factor, out, shift):
+        i = cuda.grid(1)
+        if i < out.size:
+            out[i] = factor * x[i] + shift
+
+    def scale(x, factor, out, bumped):
+        kernel[{grid}, {block}](x, factor, out, float32(bumped))
+"""
 HONEST_FOR_SMALL_SIZES = """
     @cuda.jit
     def kernel(x, factor, out, shift):
@@ -191,6 +203,48 @@ def test_a_kernel_that_behaves_where_it_is_checked_is_seen_where_it_is_raced(can
     assert raced.loads_of_x == 5 << 24
     with pytest.raises(CheckFailed, match="too many"):
         raced.require("loads_of_x", at_most=1 << 24)
+
+
+def test_a_grid_that_sticks_out_is_not_blamed_for_what_a_sample_of_its_blocks_counts(candidate):
+    # 87,382 blocks of 192 threads for 2^24 elements: as many times what the sample has loaded is 2^24 + 128.
+    raced = candidate(ONE_EACH.format(grid="(x.size + 191) // 192", block=192)).simulate("scale", n=1 << 24, blocks=8)
+    assert raced.loads_of_x > 1 << 24
+    raced.require("loads_of_x", at_most=1 << 24)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_idle_blocks_make_nobody_fail_for_a_sample_without_them(candidate, seed):
+    kernel = ONE_EACH.format(grid="6 * (x.size // 128)", block=128)
+    raced = candidate(kernel, seed=seed).simulate("scale", n=1 << 22, blocks=2)
+    for bounds in ({"at_most": 1 << 22}, {"at_least": 1 << 22}):
+        with contextlib.suppress(NotMeasured):
+            raced.require("loads_of_x", **bounds)
+
+
+def test_blocks_that_draw_their_work_do_everybodys_in_a_sample_and_are_left_to_a_person(candidate):
+    raced = candidate(
+        """
+        @cuda.jit
+        def kernel(x, factor, out, shift, ticket):
+            mine = cuda.shared.array(1, np.int64)
+            while True:
+                if cuda.threadIdx.x == 0:
+                    mine[0] = cuda.atomic.add(ticket, 0, 128)
+                cuda.syncthreads()
+                i = mine[0] + cuda.threadIdx.x
+                cuda.syncthreads()
+                if i >= out.size:
+                    break
+                out[i] = factor * x[i] + shift
+
+        def scale(x, factor, out, bumped):
+            ticket = cuda.device_array(1, np.int64)
+            ticket[:] = 0
+            kernel[64, 128](x, factor, out, float32(bumped), ticket)
+        """
+    ).simulate("scale", n=128 * 200, blocks=4)
+    with pytest.raises(NotMeasured, match="too many reads of x"):
+        raced.require("loads_of_x", at_most=128 * 200)
 
 
 def test_blocks_that_wait_for_others_outside_of_the_sample_blame_nobody(candidate):
