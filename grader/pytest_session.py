@@ -56,6 +56,7 @@ class CheckSession:
     student: str = ""
     folders: dict[Path, AssignmentFolder] = field(default_factory=dict)
     submissions: dict[Path, Submission | Failure] = field(default_factory=dict)
+    references: dict[Path, Submission | Failure] = field(default_factory=dict)
     results: dict[Path, list[CheckResult]] = field(default_factory=dict)
     seconds_timed_out: dict[Path, float] = field(default_factory=dict)
     seconds_not_judged: dict[Path, float] = field(default_factory=dict)
@@ -112,9 +113,9 @@ class CheckSession:
         """The author's solution, beside the hidden checks. A released folder has none: its kernels.py is a stub."""
         if not (folder.path / HIDDEN_FILE).exists():
             return None
-        if folder.path not in self.submissions:
-            self.submissions[folder.path] = read_submission(folder.path)
-        found = self.submissions[folder.path]
+        if folder.path not in self.references:
+            self.references[folder.path] = read_submission(folder.path)
+        found = self.references[folder.path]
         return found if isinstance(found, Submission) else None
 
     def out_of_time(self, path: Path) -> Failure | None:
