@@ -116,7 +116,8 @@ def _earned(race: Race, terms: Terms, text: str) -> dict[str, float]:
     if why:
         raise NotMeasured(why)
     full = minimum if reference is None else full_speedup(minimum, terms.full_at, reference)
-    measured = race.numbers() | {"full_speedup": full, "credit": credit_of(race.speedup, minimum, full)}
+    credit = credit_of(race.speedup, minimum, full)
+    measured = race.numbers() | {"min_speedup": minimum, "full_speedup": full, "credit": credit}
     failure = too_slow(race.speedup, minimum, text, f"the kernels are at {race.roofline.sentence()}")
     if failure is not None:
         raise TooSlow(failure, measured)

@@ -67,7 +67,9 @@ class Contestant:
     plan: LaunchPlan
     times: list[float] = field(default_factory=list)
     queued: list[float] = field(default_factory=list)
+    copied: list[float] = field(default_factory=list)
     compiled: list[float] = field(default_factory=list)
+    states: list[GpuState] = field(default_factory=list)  # of the GPU, after each round
 
     @property
     def is_known(self) -> bool:
@@ -77,13 +79,17 @@ class Contestant:
 
 @dataclass(frozen=True)
 class Race:
-    """What was measured. ``queued_ns`` is the host's part in one run, ``compile_ns`` in the first of a process."""
+    """What was measured. ``queued_ns`` is the host's part in one run, ``compile_ns`` in the first of a process.
+
+    ``copy_ns`` is what it takes to bring a run's inputs to the GPU, and to fill what it writes to.
+    """
 
     submission: Timing
     baseline: Timing
     reference: Timing | None
     queued_ns: float
     compile_ns: float
+    copy_ns: float
     before: GpuState
     after: GpuState
     roofline: Roofline
@@ -109,8 +115,13 @@ class Race:
             "baseline_ms": self.baseline.median_ns / 1e6,
             "launching_ms": self.queued_ns / 1e6,
             "compiling_ms": self.compile_ns / 1e6,
+            "copying_ms": self.copy_ns / 1e6,
             "of_limit": self.roofline.fraction,
+            "limited_by_memory": float(self.roofline.limit == "memory"),
+            "held_by_power": float("its power limit" in self.after.held_by),
         }
+        clocks = {"sm_mhz": self.after.sm_mhz, "memory_mhz": self.after.memory_mhz, "celsius": self.after.celsius}
+        numbers |= {name: float(value) for name, value in clocks.items() if value is not None}
         if self.reference is not None and self.reference_speedup is not None:
             numbers |= {"reference_ms": self.reference.median_ns / 1e6, "reference_speedup": self.reference_speedup}
         return numbers
@@ -164,9 +175,6 @@ def run_race(
                 raise NotMeasured(f"the reference did not finish: {lost.failure.what}") from lost
         if (all(c.is_known for c in contestants) or clock() > deadline) and len(submission.times) >= MIN_COUNTED:
             break
-    after = gpu_state(child, limits)
-    if after.unfit():
-        raise NotMeasured(after.unfit())
     for contestant in contestants:
         drift = drift_of(contestant.times)
         if drift:
@@ -184,8 +192,9 @@ def run_race(
         None if reference is None else timing_of(reference.times),
         float(np.median(submission.queued)),
         float(np.median(submission.compiled)),
+        float(np.median(submission.copied)),
         before,
-        after,
+        submission.states[-1],
         roofline,
     )
 
@@ -228,14 +237,18 @@ def _round(
     done = time_runs(child, contestant.source, contestant.plan, [(inputs, fills) for inputs, fills, _ in runs], limits)
     if isinstance(done, Failure):
         raise CheckFailed(done)
-    for (inputs, _, rng), timed in zip(runs, done, strict=True):
+    for (inputs, _, rng), timed in zip(runs, done.outcomes, strict=True):
         failure = wrong(problem, inputs, timed, rng, call)
         if failure is not None:
             raise CheckFailed(failure)
-    clocks = [timed.clock for timed in done]
+    if done.state.unfit():
+        raise NotMeasured(done.state.unfit())
+    contestant.states.append(done.state)
+    clocks = [timed.clock for timed in done.outcomes]
     _believe(clocks[1:])
     contestant.times += [max(clock.device_ns, 1) for clock in clocks[1:]]
     contestant.queued += [clock.queued_ns for clock in clocks[1:]]
+    contestant.copied += [timed.copy_ns for timed in done.outcomes[1:]]
     contestant.compiled.append(max(clocks[0].queued_ns - float(np.median(contestant.queued)), 0.0))
 
 

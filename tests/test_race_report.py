@@ -16,15 +16,22 @@ MEASURED = {
     "baseline_ms": 28.219,
     "launching_ms": 0.37,
     "compiling_ms": 160.0,
+    "copying_ms": 31.4,
     "of_limit": 0.652,
+    "limited_by_memory": 1.0,
+    "held_by_power": 1.0,
+    "sm_mhz": 1980.0,
+    "celsius": 41.0,
+    "min_speedup": 2.0,
     "full_speedup": 12.0,
     "reference_speedup": 24.0,
-    "credit": 0.84,
+    "credit": 0.896,
 }
 TEXT = (
     "10.0 times the CPU baseline's speed: 64.4 µs (median of 30 runs, 64.1 µs to 65.5 µs) against 28.2 ms. "
-    "Full points begin at 12 times; the reference reaches 24 times. Earned: 84%. "
-    "That is 65% of what this GPU can do. Not counted: 370 µs of launching, 160 ms of compiling."
+    "Points begin at 2.0 times, full points at 12 times; the reference reaches 24 times. Earned: 90%, log(9.96 / 2) / "
+    "log(12 / 2). That is 65% of the speed of this GPU's memory. Not counted: 31.4 ms of copying, 370 µs of launching, "
+    "160 ms of compiling. The GPU ran at 1,980 MHz, 41 °C, at its power limit."
 )
 
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from grader.speed import duration, times
 
 MS = 1e6  # nanoseconds
+OTHER_COSTS = ("copying", "launching", "compiling")
 
 
 def race_text(measured: Mapping[str, float]) -> str:
@@ -24,12 +25,24 @@ def race_text(measured: Mapping[str, float]) -> str:
     ]
     if "reference_speedup" in measured:
         said.append(
-            f"Full points begin at {times(measured['full_speedup'])}; the reference reaches "
-            f"{times(measured['reference_speedup'])}. Earned: {measured.get('credit', 0):.0%}."
+            f"Points begin at {times(measured['min_speedup'])}, full points at {times(measured['full_speedup'])}; the "
+            f"reference reaches {times(measured['reference_speedup'])}. Earned: {_earned(measured)}."
         )
-    said.append(f"That is {measured['of_limit']:.0%} of what this GPU can do.")
-    said.append(
-        f"Not counted: {duration(measured['launching_ms'] * MS)} of launching, "
-        f"{duration(measured['compiling_ms'] * MS)} of compiling."
-    )
+    limit = "memory" if measured["limited_by_memory"] else "arithmetic"
+    said.append(f"That is {measured['of_limit']:.0%} of the speed of this GPU's {limit}.")
+    copying, launching, compiling = (duration(measured[f"{name}_ms"] * MS) for name in OTHER_COSTS)
+    said.append(f"Not counted: {copying} of copying, {launching} of launching, {compiling} of compiling.")
+    if "sm_mhz" in measured:
+        heat = f", {measured['celsius']:.0f} °C" if "celsius" in measured else ""
+        power = ", at its power limit" if measured["held_by_power"] else ""
+        said.append(f"The GPU ran at {measured['sm_mhz']:,.0f} MHz{heat}{power}.")
     return " ".join(said)
+
+
+def _earned(measured: Mapping[str, float]) -> str:
+    """The credit, and where it is neither nothing nor all how it comes about (docs/speed.md)."""
+    credit, minimum = measured["credit"], measured["min_speedup"]
+    if not 0 < credit < 1:
+        return f"{credit:.0%}"
+    speedup, full = measured["speedup"], measured["full_speedup"]
+    return f"{credit:.0%}, log({speedup:.3g} / {minimum:.3g}) / log({full:.3g} / {minimum:.3g})"

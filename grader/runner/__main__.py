@@ -97,7 +97,13 @@ def _time(request: Message) -> Message:
     device.reset(sum(buffer.nbytes + ALIGNMENT for buffer in plan.buffers))
     timed = timed_runs(plan, Binder(text, plan), runs, device)
     return Message(
-        {"timed": [{"clock": asdict(t.clock), "changed_inputs": list(t.answer.changed_inputs)} for t in timed]},
+        {
+            "timed": [
+                {"clock": asdict(t.clock), "copy_ns": t.copy_ns, "changed_inputs": list(t.answer.changed_inputs)}
+                for t in timed
+            ],
+            "state": state(),  # while the GPU is still at the clocks that it ran with
+        },
         {
             f"output:{number}:{name}": contents
             for number, t in enumerate(timed)

@@ -72,6 +72,7 @@ class _Timed(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
     clock: Clock
+    copy_ns: int
     changed_inputs: tuple[str, ...]
 
 
@@ -93,6 +94,7 @@ class Answer(BaseModel):
     @model_validator(mode="after")
     def _says_one_thing(self) -> Answer:
         beside = {"message"} if self.problem is None else {"findings", "printed"}
+        beside |= {"state"} if self.timed is not None else set()
         if len(self.model_fields_set - beside) != 1:
             raise ValueError(f"it has {', '.join(sorted(self.model_fields_set)) or 'nothing'}")
         return self

@@ -30,6 +30,15 @@ class TimedOutcome:
 
     outcome: Outcome
     clock: Clock
+    copy_ns: int
+
+
+@dataclass(frozen=True)
+class TimedRuns:
+    """What the runs of one process brought back, and the GPU's state right after the last of them."""
+
+    outcomes: list[TimedOutcome]
+    state: GpuState
 
 
 def time_runs(
@@ -38,7 +47,7 @@ def time_runs(
     plan: LaunchPlan,
     runs: Sequence[tuple[Inputs, Mapping[str, npt.NDArray[Any]]]],
     limits: Limits,
-) -> list[TimedOutcome] | Failure:
+) -> TimedRuns | Failure:
     """Have a fresh process carry out ``plan`` on the GPU once per (inputs, fills), each timed; the first compiles.
 
     Raises errors.Fault where the grader or the machine is at fault.
@@ -56,14 +65,17 @@ def time_runs(
     answer = checked(reply.message.header)
     if answer.problem is not None:
         return answer.problem
-    if answer.timed is None or len(answer.timed) != len(runs):
+    if answer.timed is None or answer.state is None or len(answer.timed) != len(runs):
         raise errors.ChildFault(f"the runner's answer is not of the agreed form: expected {len(runs)} timed runs")
-    return [
+    outcomes = [
         TimedOutcome(
-            Outcome(outputs_of(reply.message, number, inputs), changed_inputs=timed.changed_inputs), timed.clock
+            Outcome(outputs_of(reply.message, number, inputs), changed_inputs=timed.changed_inputs),
+            timed.clock,
+            timed.copy_ns,
         )
         for number, (timed, (inputs, _)) in enumerate(zip(answer.timed, runs, strict=True))
     ]
+    return TimedRuns(outcomes, answer.state)
 
 
 def measure_peaks(child: WarmChild, limits: Limits) -> Peaks:
