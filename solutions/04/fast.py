@@ -422,12 +422,18 @@ def any_shape_kernel(q, k, v, out, causal):
             out[head, query, c] = acc[e] / total
 
 
+def parts_for(heads, n):
+    """Into how many parts the keys are split: as many as it takes to have a large GPU's multiprocessors full."""
+    tiles = n // QUERIES
+    return max(1, min(MAX_PARTS, tiles, ENOUGH_BLOCKS // (tiles * heads)))
+
+
 def attention(q, k, v, out, causal):
     """out[h] = softmax(q[h] @ k[h].T / sqrt(d)) @ v[h] for every head h."""
     heads, n, d = q.shape
     if d == D and n % QUERIES == 0:
         tiles = n // QUERIES
-        parts = max(1, min(MAX_PARTS, tiles, ENOUGH_BLOCKS // (tiles * heads)))
+        parts = parts_for(heads, n)
         sums = cuda.device_array((parts, heads, n, d), q.dtype)
         stats = cuda.device_array((parts, heads, n, 2), q.dtype)
         scale = float32(1 / math.sqrt(d))

@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
+from kernel_texts import HANGING, ILLEGAL, SOMETIMES_WRONG
 
 from grader.assignment_folder import open_folder
 from grader.errors import Fault
@@ -17,47 +18,6 @@ from grader.submission import read_submission
 
 SOLUTIONS = Path(__file__).parents[2] / "solutions"
 LIMITS = Limits(cpu_seconds=30, wall_seconds=60, memory_bytes=None)
-HANGING = """
-from numba import cuda
-
-@cuda.jit
-def kernel(a, b, out):
-    i = cuda.grid(1)
-    if i < out.size:
-        out[i] = a[i] + b[i]
-    # A wait that ends by itself: 8 to 16 seconds, which is longer than the limit.
-    if i == 0 and {when}:
-        for _ in range(8_000_000):
-            cuda.nanosleep(1000)
-
-def vector_add(a, b, out):
-    kernel[(a.size + 255) // 256, 256](a, b, out)
-"""
-ILLEGAL = """
-from numba import cuda
-
-@cuda.jit
-def kernel(a, b, out):
-    i = cuda.grid(1)
-    if i < out.size:
-        out[i + (1 << 42)] = a[i] + b[i]
-
-def vector_add(a, b, out):
-    kernel[(a.size + 255) // 256, 256](a, b, out)
-"""
-# Right in most runs: wrong where the first element of a is large.
-SOMETIMES_WRONG = """
-from numba import cuda, float32
-
-@cuda.jit
-def kernel(a, b, out):
-    i = cuda.grid(1)
-    if i < out.size:
-        out[i] = a[i] + b[i] + (float32(1) if a[0] > 0 else float32(0))
-
-def vector_add(a, b, out):
-    kernel[(a.size + 255) // 256, 256](a, b, out)
-"""
 
 
 @pytest.fixture
@@ -113,7 +73,7 @@ def test_an_illegal_address_is_a_failure_and_the_next_race_is_run(racer):
 def test_a_kernel_that_hangs_is_ended_and_the_next_race_is_run(racer):
     began = time.monotonic()
     with pytest.raises((CheckFailed, NotMeasured, Fault)):
-        racer("01", HANGING.format(when="True"), limits=Limits(cpu_seconds=10, wall_seconds=5, memory_bytes=None)).race(
+        racer("01", HANGING, limits=Limits(cpu_seconds=10, wall_seconds=5, memory_bytes=None)).race(
             "vector_add", n=1 << 20
         )
     assert time.monotonic() - began < 60
