@@ -12,11 +12,15 @@ import datetime
 import importlib.metadata
 import os
 import platform
+import sys
 import tempfile
 import time
 from pathlib import Path
 
 import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
 from kernel_texts import HANGING, ILLEGAL
 
 from grader.assignment_folder import open_folder
@@ -27,7 +31,7 @@ from grader.judged_race import Terms, TooSlow
 from grader.sandbox.limits import Limits
 from grader.sandbox.record import Call, record
 from grader.sandbox.time_runs import gpu_state, time_runs
-from grader.speed import duration, timing_of
+from grader.speed import duration
 from grader.submission import read_submission
 from grader.unwritten import fills_for
 
