@@ -15,7 +15,10 @@ from importlib import metadata
 from packaging.version import InvalidVersion, Version
 
 from grader.children import Children
+from grader.clocks import GpuState
 from grader.errors import Fault
+from grader.sandbox.limits import Limits
+from grader.sandbox.time_runs import gpu_state
 
 MINIMUM_PYTHON = (3, 11)
 # numba-cuda 0.30 cannot compile any kernel from this NumPy on.
@@ -77,13 +80,14 @@ def _children() -> tuple[Examined, ...]:
     with Children() as children:
         try:
             gpu = children.gpu()
+            speed = () if gpu is None else (speed_here(gpu_state(children.runner, Limits())),)
         except Fault as fault:
             return (Examined("runner", False, str(fault)), *_sandbox())
     seconds = time.monotonic() - started
     rows = [Examined("runner", True, f"starts, answers in {seconds:.1f} s")]
     if gpu is not None:
         name, driver = str(gpu["name"]), str(gpu["driver"])
-        rows += [Examined("GPU", True, name), Examined("driver", True, driver)]
+        rows += [Examined("GPU", True, name), Examined("driver", True, driver), *speed]
     elif shutil.which("nvidia-smi") is not None:
         rows.append(
             Examined(
@@ -96,6 +100,19 @@ def _children() -> tuple[Examined, ...]:
     else:
         rows.append(Examined("GPU", None, "none: kernels run on the simulator, and speed is not measured"))
     return (*rows, *_sandbox())
+
+
+def speed_here(state: GpuState) -> Examined:
+    """Whether fair times can be taken on the GPU now."""
+    why = state.unfit()
+    if why:
+        return Examined("speed", None, f"not measured while {why}")
+    parts = ["races can be timed here"]
+    if state.free_bytes is not None and state.total_bytes is not None:
+        parts.append(f"{state.free_bytes / 2**30:.1f} of {state.total_bytes / 2**30:.1f} GiB are free")
+    if state.others is None:
+        parts.append("but nobody would notice others on it, heat, or MIG: pip install nvidia-ml-py")
+    return Examined("speed", True, ", ".join(parts))
 
 
 def _sandbox() -> tuple[Examined, ...]:
