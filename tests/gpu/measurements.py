@@ -12,6 +12,7 @@ import datetime
 import importlib.metadata
 import os
 import platform
+import subprocess
 import sys
 import tempfile
 import time
@@ -156,18 +157,14 @@ def races(racer: Racer) -> None:
 
 
 def torch_too(racer: Racer) -> None:
-    """Fast references beside PyTorch."""
-    import beside_torch
-
-    print(f"\n## Fast references beside PyTorch {beside_torch.torch.__version__}\n")
+    """Fast references beside PyTorch, in a process of its own: races want a GPU that nobody else holds."""
+    print("\n## Fast references beside PyTorch\n")
     print("In one process, on the same arrays, float32 without TF32. Attention is held against the faster of")
     print(
         "`scaled_dot_product_attention` and its unfused form; its scratch memory is allocated before, as in a race.\n"
     )
-    head("call", "fast.py", "PyTorch", "speed as a share of PyTorch's")
-    for call, ours, theirs in beside_torch.comparisons():
-        said = [f"{duration(t.median_ns)} ({duration(t.low_ns)} to {duration(t.high_ns)})" for t in (ours, theirs)]
-        row(f"`{call}`", *said, f"{theirs.median_ns / ours.median_ns:.1%}")
+    sys.stdout.flush()
+    subprocess.run([sys.executable, "-W", "ignore", Path(__file__).with_name("beside_torch.py")], check=True)
 
 
 def repeats(racer: Racer) -> None:
@@ -233,7 +230,7 @@ def faults(racer: Racer) -> None:
         row(what, said, f"{seconds:.1f}", after if isinstance(after, str) else times_of(after))
 
 
-SECTIONS = {"races": races, "torch": torch_too, "repeats": repeats, "clocks": clocks, "faults": faults}
+SECTIONS = {"torch": torch_too, "races": races, "repeats": repeats, "clocks": clocks, "faults": faults}
 
 
 def main() -> None:
