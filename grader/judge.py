@@ -23,7 +23,8 @@ from grader.gpu_models import DEFAULT, GpuModel
 from grader.judged_race import RacedCall, Terms, TooSlow, judge_race
 from grader.plan import LaunchPlan
 from grader.problem import Inputs, Problem
-from grader.racing import Contestant, TooLittleMemory
+from grader.race_rounds import Contestant
+from grader.racing import TooLittleMemory
 from grader.records import Failure, Finding, KernelPrints, Outcome
 from grader.sandbox.limits import Limits
 from grader.sandbox.record import Call, record

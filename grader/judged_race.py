@@ -17,7 +17,8 @@ from grader.gpu_lock import Busy, gpu_lock
 from grader.gpu_models import DEFAULT, GpuModel
 from grader.peaks import peaks_of
 from grader.problem import Inputs, Problem
-from grader.racing import Contestant, Race, run_race
+from grader.race_rounds import Contestant
+from grader.racing import Race, run_race
 from grader.records import Failure
 from grader.sandbox.limits import Limits
 from grader.sandbox.record import Call, record

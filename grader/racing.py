@@ -17,64 +17,33 @@ A process's first run compiles and warms up; it is checked like the others, but 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
 from grader.baseline import baseline_times
-from grader.clocks import Clock, GpuState
-from grader.correctness import compare
+from grader.clocks import GpuState
 from grader.plan import LaunchPlan
-from grader.problem import Inputs, Output, Problem
-from grader.records import Failure
+from grader.problem import Inputs, Problem
+from grader.race_rounds import MIN_COUNTED, Contestant, Fresh, inputs_of_round, run_round
 from grader.roofline import Peaks, Roofline, roofline_of
 from grader.sandbox.launch import WarmChild
 from grader.sandbox.limits import Limits
-from grader.sandbox.time_runs import TimedOutcome, gpu_state, time_runs
+from grader.sandbox.time_runs import gpu_state
 from grader.speed import Timing, drift_of, duration, timing_of
 from grader.technique import CheckFailed, NotMeasured
-from grader.unwritten import fills_for
 
-# Of one process: its first run is not counted. Inputs and outputs of all its runs travel at once.
-RUNS = 11
-BATCH_BYTES = 1 << 30
-MIN_COUNTED = 6
+BASELINES = 4  # series of times, until one does not drift
 # Rounds end when both medians are known; else after so many, or so much time.
 MAX_ROUNDS = 12
 SECONDS = 120.0
 # Beside the buffers of a plan: CUDA's context, the compiled kernels, what is written to empty the cache.
 SPARE_BYTES = 1 << 30
-# How far the events' clock may fall short of the host's, over the runs of one process: the start and the end of a run.
-UNSEEN_SHARE = 0.25
-CLOCKS_AGREE_TO = 0.02
-UNSEEN_NS = 2_000_000
-
-Fresh = Callable[[str], tuple[Inputs, np.random.Generator]]
 
 
 class TooLittleMemory(NotMeasured):
     """The GPU has less memory left than the call needs."""
-
-
-@dataclass
-class Contestant:
-    """Whose kernels run: the text of kernels.py, the plan, and what has been measured of them, in nanoseconds."""
-
-    name: str
-    source: bytes
-    plan: LaunchPlan
-    times: list[float] = field(default_factory=list)
-    queued: list[float] = field(default_factory=list)
-    copied: list[float] = field(default_factory=list)
-    compiled: list[float] = field(default_factory=list)
-    states: list[GpuState] = field(default_factory=list)  # of the GPU, after each round
-
-    @property
-    def is_known(self) -> bool:
-        """Whether enough has been measured."""
-        return len(self.times) >= MIN_COUNTED and timing_of(self.times).is_known
 
 
 @dataclass(frozen=True)
@@ -165,10 +134,10 @@ def run_race(
     deadline = clock() + SECONDS
     contestants = [submission] if reference is None else [submission, reference]
     for number in range(MAX_ROUNDS):
-        runs = _inputs_of_round(fresh, f"{call} round {number}")
+        runs = inputs_of_round(fresh, f"{call} round {number}")
         for contestant in contestants:
             try:
-                _round(child, problem, call, contestant, runs, limits)
+                run_round(child, problem, call, contestant, runs, limits)
             except CheckFailed as lost:
                 if contestant is submission:
                     raise
@@ -183,7 +152,7 @@ def run_race(
     roofline = roofline_of(problem.work(inputs), timing.median_ns, peaks)
     if roofline.is_impossible:
         raise NotMeasured(
-            f"{duration(timing.median_ns)} is less than this GPU can take ({duration(roofline.floor_ns)} for the least "
+            f"{duration(timing.median_ns)} is less than this GPU can take ({duration(roofline.least_ns)} for the least "
             f"traffic and arithmetic): {roofline.sentence()}"
         )
     return Race(
@@ -200,8 +169,8 @@ def run_race(
 
 
 def _baseline(problem: Problem, inputs: Inputs, threads: int) -> Timing:
-    """The CPU baseline's time; once more where it drifts. Raises NotMeasured where it goes on drifting."""
-    for _ in range(2):
+    """The CPU baseline's time, again where it drifts. Raises NotMeasured where it goes on drifting."""
+    for _ in range(BASELINES):
         times = baseline_times(problem, inputs, threads)
         drift = drift_of(times)
         if not drift:
@@ -210,76 +179,3 @@ def _baseline(problem: Problem, inputs: Inputs, threads: int) -> Timing:
         f"the CPU baseline got {'slower' if drift > 0 else 'faster'} by {abs(drift):.0%} while it was timed: something "
         "else runs on this machine"
     )
-
-
-_Run = tuple[Inputs, dict[str, Any], np.random.Generator]
-
-
-def _inputs_of_round(fresh: Fresh, text: str) -> list[_Run]:
-    """Inputs, fills and random numbers of the runs of one round: as many as may travel together, and two at least."""
-    inputs, rng = fresh(f"{text} run 0")
-    nbytes = sum(_nbytes(value) for value in inputs.values())
-    count = int(min(max(BATCH_BYTES // max(nbytes, 1), 2), RUNS))
-    made = [(inputs, rng), *(fresh(f"{text} run {number}") for number in range(1, count))]
-    return [(inputs, fills_for(inputs, rng)[0], rng) for inputs, rng in made]
-
-
-def _nbytes(value: Any) -> int:
-    if isinstance(value, Output):
-        return int(np.prod(value.shape, dtype=np.int64)) * np.dtype(value.dtype).itemsize
-    return int(value.nbytes) if isinstance(value, np.ndarray) else 0
-
-
-def _round(
-    child: WarmChild, problem: Problem, call: str, contestant: Contestant, runs: Sequence[_Run], limits: Limits
-) -> None:
-    """Run a contestant in a process of its own, check all it did, keep its times. Raises CheckFailed, NotMeasured."""
-    done = time_runs(child, contestant.source, contestant.plan, [(inputs, fills) for inputs, fills, _ in runs], limits)
-    if isinstance(done, Failure):
-        raise CheckFailed(done)
-    for (inputs, _, rng), timed in zip(runs, done.outcomes, strict=True):
-        failure = wrong(problem, inputs, timed, rng, call)
-        if failure is not None:
-            raise CheckFailed(failure)
-    if done.state.unfit():
-        raise NotMeasured(done.state.unfit())
-    contestant.states.append(done.state)
-    clocks = [timed.clock for timed in done.outcomes]
-    _believe(clocks[1:])
-    contestant.times += [max(clock.device_ns, 1) for clock in clocks[1:]]
-    contestant.queued += [clock.queued_ns for clock in clocks[1:]]
-    contestant.copied += [timed.copy_ns for timed in done.outcomes[1:]]
-    contestant.compiled.append(max(clocks[0].queued_ns - float(np.median(contestant.queued)), 0.0))
-
-
-def wrong(problem: Problem, inputs: Inputs, timed: TimedOutcome, rng: np.random.Generator, call: str) -> Failure | None:
-    """What is wrong with one timed run, in all of its outputs or in the problem's sample of them; or None."""
-    where = f"{call}, in a run that was timed"
-    if timed.outcome.changed_inputs:
-        name = min(timed.outcome.changed_inputs)
-        return Failure("changed-input", f"The kernels changed {name}, which is an input.", where=where)
-    sample = problem.sample(inputs, rng)
-    of, places = (inputs, {}) if sample is None else (sample.inputs, sample.places)
-    expected = problem.expected(of)
-    tolerance = problem.tolerance(of, expected)
-    for name, wanted in expected.items():
-        found = _at(timed.outcome.outputs[name], places, name)
-        failure = compare(name, wanted, found, tolerance[name], where)
-        if failure is not None:
-            return failure
-    return None
-
-
-def _at(output: Any, places: Mapping[str, Any], name: str) -> Any:
-    return output[places[name]] if name in places else output
-
-
-def _believe(clocks: Sequence[Clock]) -> None:
-    """Hold the device's clock against the host's. Raises NotMeasured where they contradict each other."""
-    for clock in clocks:
-        if clock.device_ns + clock.before_ns > clock.wall_ns * (1 + CLOCKS_AGREE_TO) + UNSEEN_NS:
-            raise NotMeasured("the GPU's clock says that runs took longer than the host saw them take")
-    seen = sum(clock.device_ns + max(clock.before_ns, clock.queued_ns) for clock in clocks)
-    wall = sum(clock.wall_ns for clock in clocks)
-    if wall - seen > UNSEEN_SHARE * wall + UNSEEN_NS * len(clocks):
-        raise NotMeasured("runs took much longer on the host than the GPU's clock says")

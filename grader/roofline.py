@@ -22,17 +22,25 @@ FLOOR_MARGIN = 0.10
 
 @dataclass(frozen=True)
 class Peaks:
-    """What a GPU was measured to reach: bytes read plus written per second by a copy, float32 operations per second."""
+    """What a GPU was measured to reach: bytes read plus written per second by a copy, float32 operations per second.
+
+    ``cache_bytes``: so many of the bytes that are written may still be in the cache when a kernel ends.
+    """
 
     bytes_per_second: float
     operations_per_second: float
+    cache_bytes: int
 
 
 @dataclass(frozen=True)
 class Roofline:
-    """A time beside its floor. ``fraction`` is floor / time: 1 at the limit."""
+    """A time beside its floor. ``fraction`` is floor / time: 1 at the limit.
+
+    ``least_ns`` is the floor if as much as fits stays in the cache, and never leaves it while the time is taken.
+    """
 
     floor_ns: float
+    least_ns: float
     limit: Literal["memory", "arithmetic"]
     fraction: float
     bytes_per_second: float
@@ -40,8 +48,8 @@ class Roofline:
 
     @property
     def is_impossible(self) -> bool:
-        """Whether the time is under the floor by more than measurements err."""
-        return self.fraction > 1 + FLOOR_MARGIN
+        """Whether the time is under the least by more than measurements err."""
+        return self.fraction * self.least_ns > self.floor_ns * (1 + FLOOR_MARGIN)
 
     def sentence(self) -> str:
         """How far it is from which limit, for a report."""
@@ -61,8 +69,10 @@ def roofline_of(work: Work, time_ns: float, peaks: Peaks) -> Roofline:
     by_bytes = work.bytes / peaks.bytes_per_second * 1e9
     by_operations = work.operations / peaks.operations_per_second * 1e9
     floor = max(by_bytes, by_operations)
+    to_memory = max(work.bytes - peaks.cache_bytes, 0) / peaks.bytes_per_second * 1e9
     return Roofline(
         floor,
+        max(to_memory, by_operations),
         "memory" if by_bytes >= by_operations else "arithmetic",
         floor / time_ns,
         work.bytes / time_ns * 1e9,

@@ -115,7 +115,7 @@ def test_durations_are_said_in_three_digits(nanoseconds, words):
 
 
 def test_a_roofline_says_which_limit_a_kernel_is_at():
-    peaks = Peaks(4e12, 50e12)
+    peaks = Peaks(4e12, 50e12, 0)
     add = roofline_of(Work(bytes=12 << 20, operations=1 << 20), 6e3, peaks)
     assert add.limit == "memory"
     assert add.fraction == pytest.approx((12 << 20) / 4e12 / 6e-6)
@@ -126,10 +126,13 @@ def test_a_roofline_says_which_limit_a_kernel_is_at():
 
 
 def test_a_time_under_the_floor_is_impossible_and_one_at_it_is_not():
-    peaks = Peaks(1e12, 1e15)
+    peaks = Peaks(1e12, 1e15, 0)
     work = Work(bytes=10**9, operations=1)
     assert not roofline_of(work, 1e6, peaks).is_impossible
     assert not roofline_of(work, 0.95e6, peaks).is_impossible
     assert roofline_of(work, 0.8e6, peaks).is_impossible
+    # Of what is written, as much as the cache holds may still be in it at the end.
+    assert not roofline_of(work, 0.8e6, Peaks(1e12, 1e15, 200 << 20)).is_impossible
+    assert roofline_of(work, 0.8e6, Peaks(1e12, 1e15, 50 << 20)).is_impossible
     with pytest.raises(ValueError, match="above 0"):
         roofline_of(work, 0, peaks)

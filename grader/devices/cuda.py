@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from grader.clocks import Clock
 from grader.devices.base import Kernel, Refused, ViewArgument, filling
+from grader.devices.cold_cache import ColdCache
 from grader.devices.driver_output import DriverOutput
 from grader.devices.prints import Prints
 from grader.devices.rejected import launch_refused, rejected
@@ -45,11 +46,9 @@ MAX_PRINTED_BYTES = 4 * MAX_PRINTED_LINES * MAX_PRINTED_LINE
 
 
 MS = 1_000_000  # nanoseconds; events count milliseconds
-# The cache is overwritten this often before a run, at least and at most, by a buffer so many times as large.
+# The cache is overwritten this often before a run, at least and at most.
 FLUSHES = 2
 MAX_FLUSHES = 400
-FLUSH_OVER = 2
-MIN_FLUSH_BYTES = 64 << 20
 
 
 def describe_gpu() -> dict[str, Any] | None:
@@ -112,7 +111,7 @@ class CudaDevice:
         self._streams: dict[int, Any] = {0: cuda.default_stream()}
         self._compiled: dict[Any, Any] = {}
         self._elements: dict[tuple[str, bytes], Any] = {}  # what fills put into arrays
-        self._flush: Any = None  # a buffer larger than the cache
+        self._cache: ColdCache | None = None  # if runs are timed
         self._flushes = FLUSHES
 
     def lines(self) -> list[LineCounters]:
@@ -254,21 +253,17 @@ class CudaDevice:
     def clocked(self, work: Callable[[], None]) -> Clock:
         """Time ``work`` with events of the GPU.
 
-        Before it the cache is overwritten, and that takes long enough for the host to ask for all of ``work``
+        Before it the cache is emptied, and that takes long enough for the host to ask for all of ``work``
         meanwhile: so what the host needs to launch a kernel is not in the time, unless ``work`` waits for the GPU. The
         events are of the legacy default stream, which begins after all that was asked for before, in any stream, and
         ends after it (CUDA C++ Programming Guide, "Default Stream"; Numba's streams are blocking ones).
         """
-        driver = self._cuda.cudadrv.driver
-        if self._flush is None:
-            cache = int(self._cuda.get_current_device().L2_CACHE_SIZE)
-            self._flush = self._cuda.device_array(max(FLUSH_OVER * cache, MIN_FLUSH_BYTES), np.uint8)
+        self._cache = self._cache or ColdCache()
         before, start, end = (self._cuda.event(timing=True) for _ in range(3))
         self.synchronize(None)
         began = time.perf_counter_ns()
         before.record()
-        for _ in range(self._flushes):
-            driver.device_memset(self._flush, 0, self._flush.size, self._stream(0))
+        self._cache.empty(self._flushes)
         start.record()
         asked = time.perf_counter_ns()
         work()

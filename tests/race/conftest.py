@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from grader import racing
+from grader import race_rounds, racing
 from grader.children import Children
 from grader.judge import Candidate, Settings
 from grader.judged_race import Terms
@@ -126,6 +126,6 @@ def fake_children(tmp_path_factory):
 def race(fake_children, tmp_path, monkeypatch):
     """``race(student_ms=…, wrong=…)``: see ``FakeGpuRace``."""
     children, script = fake_children
-    monkeypatch.setattr(racing, "RUNS", 5)
+    monkeypatch.setattr(race_rounds, "RUNS", 5)
     monkeypatch.setattr("grader.peaks.user_cache_path", lambda _: tmp_path / "cache")
     return FakeGpuRace(children, tmp_path, script, monkeypatch)
