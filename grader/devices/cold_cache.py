@@ -3,7 +3,7 @@
 In: how often. Out: nothing; the GPU is kept busy for as long as that takes.
 
 Writing over the cache would be enough to make it cold, but what was written must leave it before anything else comes
-in, and the run that is timed would pay for that. So the last thing is to read: what is in the cache then can be dropped.
+in, and the run that is timed would pay for that. So the last thing is to read: what is then in the cache can go.
 """
 
 from __future__ import annotations
