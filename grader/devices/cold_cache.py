@@ -40,8 +40,11 @@ class ColdCache:
         self._read = cuda.jit("void(float32[::1], float32[::1])")(_read)
         self._blocks = BLOCKS_PER_MULTIPROCESSOR * int(device.MULTIPROCESSOR_COUNT)
 
-    def empty(self, times: int) -> None:
-        """Write over the cache ``times`` times, then read; asked for in the default stream."""
+    def overwrite(self, times: int) -> None:
+        """Ask the default stream to write over the cache ``times`` times."""
         for _ in range(times):
             cuda.cudadrv.driver.device_memset(self._buffer, 0, 4 * self._buffer.size, cuda.default_stream())
+
+    def clean(self) -> None:
+        """Ask the default stream to read, so that nothing is left that has to be written to memory."""
         self._read[self._blocks, THREADS](self._buffer, self._out)

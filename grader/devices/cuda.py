@@ -49,6 +49,7 @@ MS = 1_000_000  # nanoseconds; events count milliseconds
 # The cache is overwritten this often before a run, at least and at most.
 FLUSHES = 2
 MAX_FLUSHES = 400
+FLUSHING_OVER_ASKING = 4
 
 
 def describe_gpu() -> dict[str, Any] | None:
@@ -259,19 +260,24 @@ class CudaDevice:
         ends after it (CUDA C++ Programming Guide, "Default Stream"; Numba's streams are blocking ones).
         """
         self._cache = self._cache or ColdCache()
-        before, start, end = (self._cuda.event(timing=True) for _ in range(3))
+        before, written, start, end = (self._cuda.event(timing=True) for _ in range(4))
         self.synchronize(None)
         began = time.perf_counter_ns()
         before.record()
-        self._cache.empty(self._flushes)
+        self._cache.overwrite(self._flushes)
+        written.record()
+        busy = time.perf_counter_ns()
+        self._cache.clean()
         start.record()
         asked = time.perf_counter_ns()
         work()
-        queued = time.perf_counter_ns() - asked
         end.record()
+        queued = time.perf_counter_ns()
         self.synchronize(None)
         wall = time.perf_counter_ns() - began
-        flushing = max(int(before.elapsed_time(start) * MS), 1)
-        # Enough of them the next time to cover twice what the host needed this time.
-        self._flushes = min(max(FLUSHES, math.ceil(2 * queued / (flushing / self._flushes))), MAX_FLUSHES)
-        return Clock(int(start.elapsed_time(end) * MS), queued, wall, flushing)
+        # As often the next time as the GPU is busy with for several times as long as the host needed after it.
+        once = max(before.elapsed_time(written) * MS, 1) / self._flushes
+        self._flushes = min(max(FLUSHES, math.ceil(FLUSHING_OVER_ASKING * (queued - busy) / once)), MAX_FLUSHES)
+        return Clock(
+            int(start.elapsed_time(end) * MS), queued - asked, wall, max(int(before.elapsed_time(start) * MS), 1)
+        )
