@@ -8,6 +8,7 @@ release is up to date and shows nothing hidden.
 
 from __future__ import annotations
 
+import secrets
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -64,7 +65,9 @@ def lint(
             return (Row("assignment", False, str(error)),)
         for mutant in mutants:
             samples[mutant.name] = _write(Path(temporary) / "wrong" / mutant.name, mutant.path.read_text("utf-8"))
-        tasks = [Task(source, folder, sample, device) for sample, folder in samples.items()]
+        seed = secrets.randbits(63)
+        # The reference comes first, so that mutants find the outcomes of what they share with it.
+        tasks = [Task(source, folder, sample, device, lint=seed) for sample, folder in samples.items()]
         graded = grade(tasks, assignment, judge, workers=workers, progress=progress, make_executor=make_executor)
     verdicts = dict(zip(samples, graded, strict=True))
     rows = [_reference(sample, verdicts[sample]) for sample in (REFERENCE, FAST) if sample in samples]

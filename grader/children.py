@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from grader.errors import DeviceFault
+from grader.errors import DeviceFault, Fault
 from grader.problem import Inputs
 from grader.sandbox.launch import WarmChild
 from grader.sandbox.limits import Limits
@@ -47,6 +47,13 @@ class Children:
             self._gpu = describe_gpu(self.runner, Limits())
             self._asked = True
         return self._gpu
+
+    def has_no_gpu(self) -> bool:
+        """Whether the machine certainly has none: where that cannot be found out, it may have one."""
+        try:
+            return self.gpu() is None
+        except Fault:
+            return False
 
     def gpu_name(self) -> str | None:
         """The GPU's name, or None where there is none that works."""

@@ -31,12 +31,17 @@ NOTHING_HANDED_IN = "nothing handed in"
 
 @dataclass(frozen=True)
 class Task:
-    """One submission to judge: by which checks, for whom, on which device. Travels to a worker."""
+    """One submission to judge: by which checks, for whom, on which device. Travels to a worker.
+
+    ``lint``: the seed of all that one lint judges, which may share what they come to. A student's is None: a secret one
+    of its own, and everything judged anew.
+    """
 
     checks: Path
     submission: Path
     student: str
     device: DeviceName
+    lint: int | None = None
 
 
 def submissions(folder: Path, assignment: str) -> tuple[dict[str, Path], tuple[str, ...]]:

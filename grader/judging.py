@@ -21,6 +21,7 @@ from grader.children import Children
 from grader.classroom import Task
 from grader.device_names import DeviceName
 from grader.errors import AuthoringError, Fault
+from grader.known_outcomes import KnownOutcomes
 from grader.pytest_options import SESSION
 from grader.pytest_outcome import part_of
 from grader.pytest_session import CheckSession, require_device
@@ -82,12 +83,13 @@ def judge_submission(
     device: DeviceName = "auto",
     seed: int | None = None,
     part: PartName | None = None,
+    known: KnownOutcomes | None = None,
 ) -> Verdict:
     """Run the checks of folder ``checks`` on the kernels.py in ``submission``; ``part``: those of one part alone.
 
-    ``seed`` None draws a secret one. A submission's mistakes are in the Verdict. Raises AuthoringError if the
-    checks cannot be collected, UsageError for device ``cuda`` without a GPU, Fault if pytest did not end with a
-    result for every check, and what reading course.yml raises.
+    ``seed`` None draws a secret one. ``known``: what a lint has seen already, for nobody but lint. A submission's
+    mistakes are in the Verdict. Raises AuthoringError if the checks cannot be collected, UsageError for device ``cuda``
+    without a GPU, Fault if pytest did not end with a result for every check, and what reading course.yml raises.
     """
     require_device(device, warm_children())
     session = CheckSession(
@@ -96,6 +98,7 @@ def judge_submission(
         seed=secrets.randbits(63) if seed is None else seed,
         children=warm_children(),
         student=student,
+        known=known,
     )
     folder = session.folder(checks)
     run = _Run(session, part)
@@ -121,5 +124,14 @@ def require_device_once(device: DeviceName) -> None:
 
 
 def judge_task(task: Task) -> Verdict:
-    """``judge_submission`` as a class's workers call it."""
-    return judge_submission(task.checks, task.submission, student=task.student, device=task.device)
+    """``judge_submission`` as the workers of a class, or of a lint, call it."""
+    known = None if task.lint is None else known_outcomes(task.lint)
+    return judge_submission(
+        task.checks, task.submission, student=task.student, device=task.device, seed=task.lint, known=known
+    )
+
+
+@functools.lru_cache(maxsize=1)
+def known_outcomes(lint: int) -> KnownOutcomes:
+    """What this worker has seen of a lint, which its seed names. Forgotten when another one begins."""
+    return KnownOutcomes()

@@ -19,6 +19,7 @@ from grader.device_names import DeviceName
 from grader.errors import ChildFault, Fault, UsageError
 from grader.judge import Candidate, Settings
 from grader.judged_race import Terms
+from grader.known_outcomes import KnowingCandidate, KnownOutcomes
 from grader.records import CheckResult, Failure, State, Verdict, date_now
 from grader.sandbox.launch import START_SECONDS
 from grader.sandbox.limits import WALL_PER_CPU_SECOND, Limits
@@ -47,13 +48,14 @@ def require_device(device: DeviceName, children: Children) -> None:
 
 @dataclass
 class CheckSession:
-    """State of one run. ``submission`` None: each folder's own kernels.py. ``children`` stay the caller's."""
+    """State of one run. ``submission`` None: each folder's own kernels.py. ``children``, ``known``: the caller's."""
 
     submission: Path | None
     device: DeviceName
     seed: int
     children: Children
     student: str = ""
+    known: KnownOutcomes | None = None  # of a lint
     folders: dict[Path, AssignmentFolder] = field(default_factory=dict)
     submissions: dict[Path, Submission | Failure] = field(default_factory=dict)
     references: dict[Path, Submission | Failure] = field(default_factory=dict)
@@ -107,6 +109,8 @@ class CheckSession:
             gpu=gpu_models.DEFAULT,
         )
         settings = Settings(self.device, limits, self.seed, gpu_models.DEFAULT, terms)
+        if self.known is not None:
+            return KnowingCandidate(self.read(path), folder.problems, self.children, settings, self.known)
         return Candidate(self.read(path), folder.problems, self.children, settings)
 
     def _reference(self, folder: AssignmentFolder) -> Submission | None:

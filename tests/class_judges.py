@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from grader.classroom import Task
@@ -68,3 +69,10 @@ def check_of(name: str, part: str, words: set[str]) -> CheckResult:
     failed = bool({name, name.partition("[")[0]} & words)
     failure = Failure("wrong-values", "out[0] is wrong.") if failed else None
     return CheckResult(name, part, 1.0, "Right.", False, not failed, credit=float(not failed), failure=failure)
+
+
+def anew(task: Task) -> Verdict:
+    """The real judge, for a lint in which nothing is shared."""
+    from grader.judging import judge_task
+
+    return judge_task(replace(task, lint=None))
