@@ -5,7 +5,7 @@ be said what a call depends on.
 
 What counts is what an entry point reaches by name, transitively, and every statement of the module that could do more
 than bind a name. Docstrings, comments and line numbers do not count, so lines that findings quote may differ; nor do
-statements that nobody reaches and that can neither fail nor do anything (see ``_is_inert``). A module that could look
+statements that nobody reaches and that can neither fail nor do anything (see ``_Module``). A module that could look
 at itself, or change something that is not its own, has no fingerprint. That is meant for honest mistakes: it compiles
 the text, and somebody who wants to deceive it can. No student's mark may ever rest on it.
 """
@@ -14,7 +14,9 @@ from __future__ import annotations
 
 import ast
 import hashlib
-from collections.abc import Iterable, Iterator
+import operator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 
 # Modules that kernels.py may import and keep its fingerprint; and what of them is there for sure, so that an import of
 # it that nobody uses cannot fail.
@@ -32,6 +34,15 @@ _LOOKING = {
     *("open", "input", "breakpoint", "help"),
 }
 _FRAMES = {"f_back", "f_globals", "f_locals", "gi_frame", "cr_frame", "ag_frame", "tb_frame", "tb_next"}
+_PLAIN_JIT = ("cuda.jit", "cuda.jit()", "cuda.jit(device=True)")
+_ARITHMETIC: dict[type[ast.operator], Callable[[int, int], int]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+}
+_LARGE = 1 << 64
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -50,7 +61,7 @@ def _fingerprint(tree: ast.Module, entries: tuple[str, ...]) -> str | None:
     if _looks_around(tree):
         return None
     statements = [part for statement in tree.body for part in _parts(statement)]
-    counted = _counted(statements, set(entries), _kernels_from(tree, statements))
+    counted = _counted(statements, set(entries), _Module(tree, statements))
     bound = {name for statement in counted for name in _binds(statement)}
     if not bound.issuperset(entries) or _writes_elsewhere(statements, counted):
         return None
@@ -60,7 +71,7 @@ def _fingerprint(tree: ast.Module, entries: tuple[str, ...]) -> str | None:
     return digest.hexdigest()
 
 
-def _counted(statements: list[ast.stmt], names: set[str], kernels_from: int) -> list[ast.stmt]:
+def _counted(statements: list[ast.stmt], names: set[str], module: _Module) -> list[ast.stmt]:
     """The statements that count, in their order: those that are not inert, and what these and ``names`` reach."""
     counted: set[int] = set()
     reached, before = set(names), -1
@@ -69,7 +80,7 @@ def _counted(statements: list[ast.stmt], names: set[str], kernels_from: int) -> 
         for number, statement in enumerate(statements):
             if number in counted:
                 continue
-            if not _is_inert(statement, kernels=number > kernels_from) or reached & set(_binds(statement)):
+            if not module.is_inert(number) or reached & set(_binds(statement)):
                 counted.add(number)
                 reached |= set(_names(statement))
     return [statements[number] for number in sorted(counted)]
@@ -101,58 +112,76 @@ def _bound_by(alias: ast.alias) -> str:
 
 def _names(statement: ast.AST) -> Iterator[str]:
     """All names that a statement mentions, be they its own or the module's."""
-    for node in ast.walk(statement):
-        if isinstance(node, ast.Name):
-            yield node.id
-        elif isinstance(node, ast.Global):
-            yield from node.names
+    yield from (node.id for node in ast.walk(statement) if isinstance(node, ast.Name))
 
 
 # ------------------------------------------------------------------ what cannot matter to anybody else
 
 
-def _is_inert(statement: ast.stmt, *, kernels: bool) -> bool:
-    """Whether a statement binds names and can do nothing else, not even raise. ``kernels``: ``cuda.jit`` is Numba's."""
-    if isinstance(statement, ast.Import):
-        return all(alias.name in ("math", "numpy") for alias in statement.names)
-    if isinstance(statement, ast.ImportFrom):
-        return all(alias.name in _OF_MODULE.get(statement.module or "", ()) for alias in statement.names)
-    if isinstance(statement, ast.Assign):
-        return all(isinstance(t, ast.Name) for t in statement.targets) and _is_constant(statement.value)
-    if isinstance(statement, ast.FunctionDef):
-        of = statement.args
+class _Module:
+    """Which statements of a module bind names and can do nothing else, not even raise."""
+
+    def __init__(self, tree: ast.Module, statements: list[ast.stmt]) -> None:
+        self._statements = statements
+        given = Counter(name for node in ast.walk(tree) for name in _given(node))
+        self._once = {name for name, count in given.items() if count == 1}
+        self._numbers: dict[str, int] = {}  # names of whole numbers, which nothing else gives another meaning
+        self._has_cuda = False
+        self._inert = [self._look_at(statement) for statement in statements]
+
+    def is_inert(self, number: int) -> bool:
+        """Whether the statement of this number is."""
+        return self._inert[number]
+
+    def _look_at(self, statement: ast.stmt) -> bool:
+        if isinstance(statement, ast.Import):
+            return all(alias.name in ("math", "numpy") for alias in statement.names)
+        if isinstance(statement, ast.ImportFrom):
+            # From here on ``cuda.jit`` is Numba's.
+            self._has_cuda |= ast.unparse(statement) == "from numba import cuda" and "cuda" in self._once
+            return all(alias.name in _OF_MODULE.get(statement.module or "", ()) for alias in statement.names)
+        if isinstance(statement, ast.Assign):
+            value = self._number(statement.value)
+            if value is not None:
+                self._numbers |= {name: value for name in _binds(statement) if name in self._once}
+            return all(isinstance(target, ast.Name) for target in statement.targets) and (
+                value is not None or _is_constant(statement.value)
+            )
+        return isinstance(statement, ast.FunctionDef) and self._is_inert_function(statement)
+
+    def _is_inert_function(self, function: ast.FunctionDef) -> bool:
+        of = function.args
         arguments = [*of.posonlyargs, *of.args, *of.kwonlyargs, *filter(None, (of.vararg, of.kwarg))]
         defaults = [*of.defaults, *filter(None, of.kw_defaults)]
         return (
-            all(kernels and _is_plain_jit(decorator) for decorator in statement.decorator_list)
+            all(self._has_cuda and ast.unparse(decorator) in _PLAIN_JIT for decorator in function.decorator_list)
             and all(map(_is_constant, defaults))
             and all(argument.annotation is None for argument in arguments)
-            and statement.returns is None
-            and not getattr(statement, "type_params", [])
+            and function.returns is None
+            and not getattr(function, "type_params", [])
         )
-    return False
+
+    def _number(self, value: ast.expr) -> int | None:
+        """The value of arithmetic with whole numbers; None for anything else."""
+        if isinstance(value, ast.Name):
+            return self._numbers.get(value.id)
+        if isinstance(value, ast.Constant):
+            return value.value if type(value.value) is int else None
+        if isinstance(value, ast.BinOp) and type(value.op) in _ARITHMETIC:
+            left, right = self._number(value.left), self._number(value.right)
+            if left is not None and right is not None and (right or not isinstance(value.op, ast.FloorDiv | ast.Mod)):
+                result: int = _ARITHMETIC[type(value.op)](left, right)
+                return result if abs(result) < _LARGE else None
+        return None
 
 
 def _is_constant(value: ast.expr) -> bool:
-    """Numbers, texts, None, and tuples and lists of them."""
+    """Numbers, texts, None, tuples and lists of them, and an empty dict."""
     if isinstance(value, ast.Tuple | ast.List):
         return all(map(_is_constant, value.elts))
     if isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.USub):
         return isinstance(value.operand, ast.Constant) and isinstance(value.operand.value, int | float)
-    return isinstance(value, ast.Constant)
-
-
-def _is_plain_jit(decorator: ast.expr) -> bool:
-    return ast.unparse(decorator) in ("cuda.jit", "cuda.jit()", "cuda.jit(device=True)")
-
-
-def _kernels_from(tree: ast.Module, statements: list[ast.stmt]) -> int:
-    """The statement that imports ``cuda`` from Numba, where nothing else gives that name a meaning; else the last."""
-    bound = [name for node in ast.walk(tree) for name in _given(node)]
-    for number, statement in enumerate(statements):
-        if ast.unparse(statement) == "from numba import cuda" and bound.count("cuda") == 1:
-            return number
-    return len(statements)
+    return isinstance(value, ast.Constant) or (isinstance(value, ast.Dict) and not value.keys)
 
 
 def _given(node: ast.AST) -> Iterator[str]:
@@ -167,8 +196,6 @@ def _given(node: ast.AST) -> Iterator[str]:
         yield node.name or ""
     elif isinstance(node, ast.MatchMapping):
         yield node.rest or ""
-    elif isinstance(node, ast.Global):
-        yield from node.names
 
 
 # ------------------------------------------------------------------ what makes it impossible to say

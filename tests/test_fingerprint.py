@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 
+from grader.assignment_folder import open_folder
 from grader.fingerprint import fingerprint
 
 TEXT = '''\
@@ -15,7 +19,7 @@ from numba import cuda, float32
 
 THREADS = 64
 SIDE = 16
-COLUMNS = SIDE // 4
+COLUMNS = SIDE // 4 + (SIDE * 2 - 1) % 3
 UNUSED = (1, -2, None, "text", [])
 memory = {}
 
@@ -65,6 +69,12 @@ def changed(old: str, new: str, text: str = TEXT) -> str:
     return text.replace(old, new)
 
 
+def course_mutants() -> Iterator[tuple[Path, Path]]:
+    for name in ("01", "02", "04"):
+        folder = Path(__file__).parents[1] / "solutions" / name
+        yield from ((folder, mutant) for mutant in sorted((folder / "wrong").glob("*.py")))
+
+
 def after_imports(statements: str) -> str:
     return changed("THREADS = 64\n", f"THREADS = 64\n{statements}\n")
 
@@ -83,6 +93,9 @@ def test_a_text_has_a_fingerprint_and_each_entry_point_its_own() -> None:
         changed("return value / float32(2)", "return value"),  # its device function
         changed("root_kernel[(x.size + SIDE - 1) // SIDE, SIDE](x, out)", "pass"),  # its host function
         changed("UNUSED = (1, -2", "UNUSED = (3, -4"),
+        changed("SIDE = 16", "SIDE = 8"),
+        changed("SIDE // 4", "SIDE // 2"),
+        changed("memory = {}\n", ""),
         changed('UNUSED = (1, -2, None, "text", [])\n', ""),
         changed('"""Two exercises."""', "# Three exercises, said in a comment"),
         changed('def double(x, out):\n    """x, out: float32 (n,)."""', "def double(x, out):"),
@@ -132,8 +145,19 @@ def test_what_a_call_reaches_makes_a_difference(text: str) -> None:
     "statements",
     [
         "print()",
-        "limit = THREADS // 2",  # might fail, and then so does every import of kernels.py
-        "limit = undefined",
+        "limit = undefined",  # fails, and so does every import of kernels.py
+        "limit = THREADS / 2",
+        "limit = THREADS // 0",
+        "limit = THREADS % (THREADS - THREADS)",
+        "limit = 2 ** 10",
+        "limit = 10**9 * 10**9 * 10**9",
+        "limit = 1000000000000 * 1000000000000",
+        "limit = -undefined",
+        "limit = SIDE + 1",  # before SIDE
+        "limit = True + 1",
+        "limit = twice * 2",
+        "limit = {undefined: 1}",
+        "limit = [undefined]",
         "other = twice",
         "limit: int = 3",
         "memory['limit'] = 3",
@@ -168,8 +192,15 @@ def test_a_statement_that_could_do_anything_always_counts(statements: str) -> No
     assert of(after_imports(statements)) != of(TEXT)
 
 
+@pytest.mark.parametrize("again", ["SIDE = 0", "def SIDE():\n    pass", "for SIDE in (0,):\n    pass", "SIDE += 1"])
+def test_a_number_with_another_meaning_is_none(again: str) -> None:
+    text = changed("COLUMNS =", f"{again}\nCOLUMNS =")
+    assert of(text) != of(changed("SIDE // 4", "SIDE // 2", text))
+
+
 def test_what_such_a_statement_names_counts() -> None:
-    assert of(changed("SIDE = 16", "SIDE = 8")) != of(TEXT)  # COLUMNS = SIDE // 4
+    text = after_imports("print(COLUMNS)")
+    assert of(text) != of(changed("SIDE = 16", "SIDE = 8", text))
     decorated = after_imports("def run(function):\n    function()\n\n\n@run\ndef setup():\n    memory['x'] = 1")
     assert of(changed("memory['x'] = 1", "memory['x'] = 2", decorated)) != of(decorated)
 
@@ -209,6 +240,7 @@ def test_a_decorator_before_its_import_counts() -> None:
         "from importlib import import_module",
         "from grader import judge",
         "from . import kernels",
+        "from .math import sqrt",
         "from math import *",
         "from __future__ import annotations",
         "from numba import __version__",
@@ -268,3 +300,16 @@ def test_state_of_the_module_is_shared_by_all_that_name_it() -> None:
     assert of(reads, "root") == of(writes, "root")  # where double is not called, it leaves nothing
     called = f"{writes}\n\ndouble(0, 0)\n"
     assert of(called, "root") != of(f"{reads}\n\ndouble(0, 0)\n", "root")
+
+
+def test_each_mutant_of_the_course_differs_from_the_reference_in_one_entry_point() -> None:
+    """So lint need not judge the others again. A line too many in a mutant costs minutes."""
+    found = list(course_mutants())
+    assert len(found) > 60
+    for folder, mutant in found:
+        entries = open_folder(folder).problems
+        reference = (folder / "kernels.py").read_bytes()
+        same = [
+            entry for entry in entries if fingerprint(mutant.read_bytes(), [entry]) == fingerprint(reference, [entry])
+        ]
+        assert len(same) == len(entries) - 1, (mutant.name, same)
