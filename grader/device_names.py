@@ -1,4 +1,7 @@
-"""What a person calls the devices that kernels run on. Any process may import it; in and out: names alone."""
+"""What a person calls the devices that kernels run on, and ways to compile for them: names alone.
+
+Any process may import it. In and out: nothing but the names.
+"""
 
 from __future__ import annotations
 
@@ -6,4 +9,7 @@ from typing import Literal, get_args
 
 # "auto" is a GPU where there is one.
 DeviceName = Literal["auto", "cuda", "simulated"]
+# What compiled kernels know of the lines that they come from: what their author
+# asked for; lines, as near as an optimiser leaves them; or all, with nothing optimised.
+LineInfo = Literal["", "optimised", "debug"]
 DEVICE_NAMES: tuple[str, ...] = get_args(DeviceName)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ from grader.records import Failure, Finding, KernelPrints, Outcome
 from grader.sandbox.limits import Limits
 from grader.sandbox.record import Call, record
 from grader.sandbox.run import run
+from grader.sanitizing import SeenCall
 from grader.submission import Submission
 from grader.technique import CheckFailed, NotMeasured, Run, run_of
 from grader.unwritten import fills_for
@@ -40,13 +41,17 @@ NO_GPU = "no GPU"
 
 @dataclass(frozen=True)
 class Settings:
-    """How to judge. ``seed`` draws the inputs; ``race`` is what is asked of speed."""
+    """How to judge. ``seed`` draws the inputs; ``race`` is what is asked of speed.
+
+    ``seen`` is told of each call that is checked or simulated whole, before it is.
+    """
 
     device: DeviceName = "auto"
     limits: Limits = field(default_factory=Limits)
     seed: int = 0
     gpu: GpuModel = DEFAULT
     race: Terms = field(default_factory=Terms)
+    seen: Callable[[SeenCall], None] | None = None
 
 
 @dataclass(frozen=True)
@@ -179,7 +184,12 @@ class Candidate:
         return self._problems[entry]
 
     def _judge(self, calls: Sequence[tuple[Problem, Mapping[str, Any]]], device: DeviceName) -> list[_Judged]:
-        return [self._judge_one(*recorded, device) for recorded in self._record(calls)]
+        made = self._record(calls)
+        if self._settings.seen is not None and isinstance(self._submission, Submission):
+            for _, text, inputs, plan in made:
+                fill = fills_for(inputs, self._rng(text + " fills"))[0]
+                self._settings.seen(SeenCall(text, self._submission.source, plan, inputs, fill))
+        return [self._judge_one(*recorded, device) for recorded in made]
 
     def _raced_shapes(self, problem: Problem, sizes: Mapping[str, Any]) -> Inputs:
         """Inputs of a raced call without their values, of which a plan needs none: made once, since they are large."""

@@ -12,6 +12,7 @@ import functools
 import io
 import os
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,6 +27,7 @@ from grader.pytest_options import SESSION
 from grader.pytest_outcome import part_of
 from grader.pytest_session import CheckSession, require_device
 from grader.records import PartName, Verdict
+from grader.sanitizing import SeenCall
 
 # What pytest needs to judge, and nothing that a surrounding project or an instructor's installation adds.
 ARGUMENTS = (
@@ -84,12 +86,14 @@ def judge_submission(
     seed: int | None = None,
     part: PartName | None = None,
     known: KnownOutcomes | None = None,
+    seen: Callable[[SeenCall], None] | None = None,
 ) -> Verdict:
     """Run the checks of folder ``checks`` on the kernels.py in ``submission``; ``part``: those of one part alone.
 
-    ``seed`` None draws a secret one. ``known``: what a lint has seen already, for nobody but lint. A submission's
-    mistakes are in the Verdict. Raises AuthoringError if the checks cannot be collected, UsageError for device ``cuda``
-    without a GPU, Fault if pytest did not end with a result for every check, and what reading course.yml raises.
+    ``seed`` None draws a secret one. ``known``: what a lint has seen already, for nobody but lint. ``seen`` is told of
+    calls, as ``judge.Settings`` says. A submission's mistakes are in the Verdict. Raises AuthoringError if the checks
+    cannot be collected, UsageError for device ``cuda`` without a GPU, Fault if pytest did not end with a result for
+    every check, and what reading course.yml raises.
     """
     require_device(device, warm_children())
     session = CheckSession(
@@ -99,6 +103,7 @@ def judge_submission(
         children=warm_children(),
         student=student,
         known=known,
+        seen=seen,
     )
     folder = session.folder(checks)
     run = _Run(session, part)

@@ -7,6 +7,7 @@ the end one Verdict per folder of checks.
 from __future__ import annotations
 
 import platform
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import Literal
 from grader import gpu_models, scoring
 from grader.assignment_folder import HIDDEN_FILE, AssignmentFolder, open_folder
 from grader.children import Children
+from grader.course import Assignment
 from grader.device_names import DeviceName
 from grader.errors import ChildFault, Fault, UsageError
 from grader.judge import Candidate, Settings
@@ -23,6 +25,7 @@ from grader.known_outcomes import KnowingCandidate, KnownOutcomes
 from grader.records import CheckResult, Failure, State, Verdict, date_now
 from grader.sandbox.launch import START_SECONDS
 from grader.sandbox.limits import WALL_PER_CPU_SECOND, Limits
+from grader.sanitizing import SeenCall
 from grader.submission import Submission, read_submission
 
 # A check may use both children for several calls. Only a hang of the grader's own gets this far.
@@ -46,9 +49,22 @@ def require_device(device: DeviceName, children: Children) -> None:
         raise UsageError(NO_USABLE_GPU)
 
 
+def limits_of(assignment: Assignment) -> Limits:
+    """course.yml's limits for a check of an assignment, as those of one child process."""
+    policy = assignment.limits
+    return Limits(
+        cpu_seconds=policy.check,
+        wall_seconds=policy.check * WALL_PER_CPU_SECOND,
+        memory_bytes=policy.memory,
+    )
+
+
 @dataclass
 class CheckSession:
-    """State of one run. ``submission`` None: each folder's own kernels.py. ``children``, ``known``: the caller's."""
+    """State of one run. ``submission`` None: each folder's own kernels.py. ``children``, ``known``: the caller's.
+
+    ``seen`` is told of calls, as ``judge.Settings`` says.
+    """
 
     submission: Path | None
     device: DeviceName
@@ -56,6 +72,7 @@ class CheckSession:
     children: Children
     student: str = ""
     known: KnownOutcomes | None = None  # of a lint
+    seen: Callable[[SeenCall], None] | None = None
     folders: dict[Path, AssignmentFolder] = field(default_factory=dict)
     submissions: dict[Path, Submission | Failure] = field(default_factory=dict)
     references: dict[Path, Submission | Failure] = field(default_factory=dict)
@@ -84,12 +101,7 @@ class CheckSession:
 
     def limits(self, folder: AssignmentFolder) -> Limits:
         """course.yml's limits as those of one child process."""
-        policy = folder.assignment.limits
-        return Limits(
-            cpu_seconds=policy.check,
-            wall_seconds=policy.check * WALL_PER_CPU_SECOND,
-            memory_bytes=policy.memory,
-        )
+        return limits_of(folder.assignment)
 
     def backstop_seconds(self, folder: AssignmentFolder) -> float:
         """When pytest gives up a check: later than all that the check may use, the start of both children included."""
@@ -108,7 +120,7 @@ class CheckSession:
             limits=limits,
             gpu=gpu_models.DEFAULT,
         )
-        settings = Settings(self.device, limits, self.seed, gpu_models.DEFAULT, terms)
+        settings = Settings(self.device, limits, self.seed, gpu_models.DEFAULT, terms, self.seen)
         if self.known is not None:
             return KnowingCandidate(self.read(path), folder.problems, self.children, settings, self.known)
         return Candidate(self.read(path), folder.problems, self.children, settings)

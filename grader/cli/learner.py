@@ -22,6 +22,13 @@ def check(
     device: OnDevice = "auto",
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of the inputs; default: a new secret one.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the student's verdict as JSON.")] = False,
+    sanitize: Annotated[
+        bool,
+        typer.Option(
+            help="Then show what NVIDIA's compute-sanitizer and the simulator say of each call; needs a GPU. For "
+            "instructors: it shows calls of hidden checks, too."
+        ),
+    ] = False,
 ) -> None:
     """Judge one kernels.py and print the student's report. Exit code 0 if nothing failed.
 
@@ -45,11 +52,19 @@ def check(
     judged = own if folder is None else _submission_folder(folder)
     if note := _other_checks(root, name, places[0]):
         typer.echo(note, err=True)
-    verdict = judge_submission(places[0], judged, device=device, seed=seed)
+    if sanitize and as_json:
+        raise UsageError("--sanitize prints a page for people; leave out --json")
+    if sanitize:
+        from grader.cli.examine import Examiner
+    examiner = Examiner(course.assignment(assignment)) if sanitize else None
+    seen = examiner.calls.append if examiner is not None else None
+    verdict = judge_submission(places[0], judged, device=device, seed=seed, seen=seen)
     if as_json:
         typer.echo(to_json((for_student(verdict),)), nl=False)
     else:
         say(student_report, verdict)
+    if examiner is not None:
+        examiner.examine()
     if any(c.passed is False or c.state is State.NOT_JUDGED for c in verdict.checks):
         raise typer.Exit(1)
 

@@ -14,10 +14,18 @@ import numpy as np
 import numpy.typing as npt
 
 from grader.clocks import Clock
+from grader.device_names import LineInfo
 from grader.plan import Launch
 from grader.plan_functions import JitOptions, TypeOf
 from grader.plan_memory import View
 from grader.records import Failure, Finding, KernelPrints, LaunchRecord, LineCounters
+
+# Options of cuda.jit by which kernels know the lines that they come from.
+LINE_OPTIONS: dict[LineInfo, dict[str, bool]] = {
+    "": {},
+    "optimised": {"lineinfo": True},
+    "debug": {"debug": True, "opt": False},
+}
 
 
 class Refused(Exception):

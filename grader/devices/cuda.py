@@ -16,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from grader.clocks import Clock
-from grader.devices.base import Kernel, Refused, ViewArgument, filling
+from grader.device_names import LineInfo
+from grader.devices.base import LINE_OPTIONS, Kernel, Refused, ViewArgument, filling
 from grader.devices.cold_cache import ColdCache
 from grader.devices.driver_output import DriverOutput
 from grader.devices.prints import Prints
@@ -43,7 +44,9 @@ from grader.simulator.rejections import explain
 
 # Of what the driver writes between two waits: enough for all that is kept.
 MAX_PRINTED_BYTES = 4 * MAX_PRINTED_LINES * MAX_PRINTED_LINE
-
+# How Numba's host side says which thread raised an exception.
+_RAISED_BY_A_THREAD = " ctaid=["
+_LINE_WORDS = ("debug", "opt", "lineinfo")
 
 MS = 1_000_000  # nanoseconds; events count milliseconds
 # The cache is overwritten this often before a run, at least and at most.
@@ -86,7 +89,7 @@ class CudaDevice:
 
     name = "cuda"
 
-    def __init__(self, text: KernelsText) -> None:
+    def __init__(self, text: KernelsText, line_info: LineInfo = "") -> None:
         from numba import cuda
         from numba.cuda.cudadrv.devicearray import DeviceNDArray
 
@@ -107,6 +110,7 @@ class CudaDevice:
         self._prints = Prints()
         self._output = DriverOutput()
         self._text = text
+        self._line_info = line_info
         self._buffers: list[Any] = []
         self._sizes: list[int] = []
         self._streams: dict[int, Any] = {0: cuda.default_stream()}
@@ -179,12 +183,18 @@ class CudaDevice:
             raise Refused(rejected(kernel, KernelError(*explain(error)), self._text)) from None
         except self._cuda.cudadrv.driver.CudaAPIError as error:
             raise self._device_error(error, str(place)) from None
+        except Exception as error:
+            # Compiled for debugging, a kernel's assert or raise reaches the host, too; else it only ends its thread.
+            if self._line_info != "debug" or _RAISED_BY_A_THREAD not in str(error):
+                raise
         self._collect()
         self.launches.append(LaunchRecord(kernel.name, asked.line, asked.grid, asked.block, {"launches": 1}))
 
     def _dispatcher(self, kernel: Kernel) -> Any:
         if kernel.function not in self._compiled:
             options = kernel.options.model_dump(exclude_none=True)
+            if self._line_info:
+                options = {k: v for k, v in options.items() if k not in _LINE_WORDS} | LINE_OPTIONS[self._line_info]
             signatures = [
                 tuple(declared_type(numpy_dtype(t.dtype), t.ndim, t.layout) for t in signature)
                 for signature in kernel.signatures

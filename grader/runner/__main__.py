@@ -123,12 +123,12 @@ def _carry_out(request: Message) -> Message:
     text = KernelsText(request.arrays["source"].tobytes())
     gpu = TypeAdapter(GpuModel).validate_python(header["gpu"], strict=False)
     inputs = _named(request, "input:")
-    binder = Binder(text, plan)
+    binder = Binder(text, plan, header["line_info"])
     device: Device
     if header["device"] == "cuda":
         from grader.devices.cuda import CudaDevice
 
-        device = CudaDevice(text)
+        device = CudaDevice(text, header["line_info"])
     else:
         from grader.devices.simulated import SimulatedDevice
         from grader.simulator.block_sample import BlockSample

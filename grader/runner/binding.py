@@ -19,7 +19,8 @@ import numba
 import numpy as np
 from numba import cuda
 
-from grader.devices.base import Kernel, Refused
+from grader.device_names import LineInfo
+from grader.devices.base import LINE_OPTIONS, Kernel, Refused
 from grader.kernels_text import KernelsText
 from grader.plan import LaunchPlan
 from grader.plan_constants import Constant, FunctionConstant, NameConstant, UnsupportedConstant
@@ -104,8 +105,9 @@ def resolve_name(path: str) -> Any:
 class Binder:
     """Makes the functions of one plan. Raises Refused where plan and text do not fit, or a capture is no data."""
 
-    def __init__(self, text: KernelsText, plan: LaunchPlan) -> None:
+    def __init__(self, text: KernelsText, plan: LaunchPlan, line_info: LineInfo = "") -> None:
         text.compile()
+        self._line_info = line_info
         self.values = Values()
         self._text = text
         self._plan = plan
@@ -156,7 +158,9 @@ class Binder:
             made = self._function(index)
             if function.role in ("kernel", "device"):
                 options = {k: v for k, v in function.options.model_dump(exclude_none=True).items() if k == "inline"}
-                made = cuda.jit(device=True, **options)(made)
+                made = cuda.jit(device=True, **options, **LINE_OPTIONS[self._line_info])(made)
+            elif function.role == "njit" and self._line_info:
+                made = cuda.jit(device=True, **LINE_OPTIONS[self._line_info])(made)  # njit's own would have no lines
             elif function.role == "njit":
                 made = numba.njit(made)
             self._dispatchers[index] = made

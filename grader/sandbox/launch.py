@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
@@ -49,8 +50,14 @@ class WarmChild:
     however it ends) kills the child and all its jobs.
     """
 
-    def __init__(self, module: str) -> None:
+    def __init__(self, module: str, *, under: Sequence[str] = (), close_seconds: float | None = None) -> None:
+        """``under`` is a command that starts what follows it, and stays until that has ended, as a checker does.
+
+        It gets ``close_seconds`` to end by itself, ``CLOSE_SECONDS`` unless given.
+        """
         self._module = module
+        self._under = tuple(under)
+        self._close_seconds = close_seconds
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
         self._home: Path | None = None
@@ -89,8 +96,10 @@ class WarmChild:
             self._control = None
         if self._process is not None:
             with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(CLOSE_SECONDS)
+                self._process.wait(CLOSE_SECONDS if self._close_seconds is None else self._close_seconds)
             if self._process.poll() is None:
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.killpg(self._process.pid, signal.SIGKILL)  # what it is under may be several processes
                 self._process.kill()
                 self._process.wait()
             self._process = None
@@ -136,7 +145,8 @@ class WarmChild:
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         with theirs:
-            command = [sys.executable, "-P", "-s", "-m", self._module, str(theirs.fileno()), str(self._home)]
+            python = [sys.executable, "-P", "-s", "-m", self._module]
+            command = [*self._under, *python, str(theirs.fileno()), str(self._home)]
             try:
                 self._process = subprocess.Popen(  # noqa: S603
                     command,

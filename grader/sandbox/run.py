@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from grader import errors
-from grader.device_names import DeviceName
+from grader.device_names import DeviceName, LineInfo
 from grader.gpu_models import GpuModel
 from grader.plan import LaunchPlan
 from grader.problem import Inputs
@@ -40,12 +40,14 @@ def run(
     device: DeviceName,
     limits: Limits,
     sample: tuple[int, int] | None = None,
+    line_info: LineInfo = "",
 ) -> list[Outcome]:
     """Have the runner carry out ``plan``, once per mapping in ``fills``.
 
     A mapping has one element per output: what it holds before the first launch. ``sample``, on the simulated device:
-    how many blocks of each launch run, and a seed that chooses them. Raises errors.Fault where the grader or the
-    machine is at fault; a student's fault is the outcome's ``problem``.
+    how many blocks of each launch run, and a seed that chooses them; ``line_info``, on a GPU: what compiled kernels
+    know of their lines. Raises errors.Fault where the grader or the machine is at fault; a student's fault is the
+    outcome's ``problem``.
     """
     arrays: dict[str, npt.NDArray[Any]] = {"source": np.frombuffer(source, np.uint8)}
     for name, value in inputs.items():
@@ -60,6 +62,7 @@ def run(
         "device": device,
         "runs": len(fills),
         "sample": None if sample is None else {"blocks": sample[0], "seed": sample[1]},
+        "line_info": line_info,
         "cpu_seconds": limits.cpu_seconds * SHARE_FOR_KERNELS,
     }
     # A CUDA context reserves far more address space than it uses.

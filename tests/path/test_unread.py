@@ -3,10 +3,16 @@
 # mypy: ignore-errors
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 from grader.judge import CheckFailed
+from grader.plan import LaunchPlan
+from grader.records import LaunchRecord
 from grader.sandbox.limits import Limits
+from grader.unread import hint_of_unread
 
 KERNEL = """
 @cuda.jit
@@ -78,3 +84,20 @@ def test_a_race_before_a_hang_is_not_taken_for_it(candidate):
     assert failure.kind == "endless-wait"
     assert "while i >= 0" in failure.where
     assert [finding.kind for finding in findings if finding.severity == "error"] == ["race"]
+
+
+def test_a_gpu_which_counts_launches_only_says_nothing_of_reading():
+    inputs = {"x": np.ones(5, np.float32)}
+    plan = LaunchPlan.model_validate(
+        {
+            "entry": "scale",
+            "functions": [],
+            "buffers": [{"origin": "argument", "name": "x", "nbytes": 20, "data": None}],
+            "operations": [],
+        },
+        strict=False,
+    )
+    launch = LaunchRecord("kernel", 1, (1, 1, 1), (32, 1, 1), {"launches": 1})
+    assert hint_of_unread(inputs, plan, [launch]) == ""
+    simulated = replace(launch, counters={"launches": 1, "threads": 32})
+    assert hint_of_unread(inputs, plan, [simulated]).startswith("No thread reads x")

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from processes import alive, descendants, wait_until
 
 from grader.errors import ChildFault
 from grader.sandbox import exchange, launch
@@ -45,6 +46,53 @@ def test_closing_ends_the_zygote_and_removes_its_folder(assert_dies: AssertDies)
     assert_dies(found["zygote"])
     assert not Path(found["home"]).exists()
     child.close()
+
+
+CHECKER = """#!/bin/sh
+echo started >"{folder}/ran"
+"$@"
+echo ended >>"{folder}/ran"
+sleep {seconds}
+echo done >>"{folder}/ran"
+"""
+
+
+@pytest.fixture
+def checker(tmp_path: Path) -> Callable[[float], list[str]]:
+    """A program that starts another, and needs so many seconds when that has ended."""
+
+    def make(seconds: float) -> list[str]:
+        script = tmp_path / "checker"
+        script.write_text(CHECKER.format(folder=tmp_path, seconds=seconds))
+        script.chmod(0o755)
+        return [str(script)]
+
+    return make
+
+
+def test_what_a_child_is_under_may_end_its_work_before_it_is_closed(
+    tmp_path: Path, checker: Callable[[float], list[str]], assert_dies: AssertDies
+) -> None:
+    with WarmChild("scripted_child", under=checker(0.5), close_seconds=20) as child:
+        zygote = ask(child, WHO)["zygote"]
+        assert (tmp_path / "ran").read_text() == "started\n"
+    assert (tmp_path / "ran").read_text() == "started\nended\ndone\n"
+    assert_dies(zygote)
+
+
+def test_nothing_is_left_of_what_a_child_is_under_when_that_does_not_end(
+    tmp_path: Path, checker: Callable[[float], list[str]], assert_dies: AssertDies
+) -> None:
+    child = WarmChild("scripted_child", under=checker(600), close_seconds=0.5)
+    zygote = ask(child, WHO)["zygote"]
+    assert child._process is not None
+    started = {child._process.pid, *descendants(child._process.pid)}
+    assert zygote in started
+    wait = time.monotonic()
+    child.close()
+    assert time.monotonic() - wait < 20
+    assert wait_until(lambda: not alive(started))
+    assert "done" not in (tmp_path / "ran").read_text()
 
 
 def test_a_zygote_that_was_killed_between_calls_is_started_again() -> None:
