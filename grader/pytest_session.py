@@ -75,6 +75,7 @@ class CheckSession:
     seen: Callable[[SeenCall], None] | None = None
     folders: dict[Path, AssignmentFolder] = field(default_factory=dict)
     submissions: dict[Path, Submission | Failure] = field(default_factory=dict)
+    # Apart from submissions: a submission that is a link to one is none, and must not be found here.
     references: dict[Path, Submission | Failure] = field(default_factory=dict)
     results: dict[Path, list[CheckResult]] = field(default_factory=dict)
     seconds_timed_out: dict[Path, float] = field(default_factory=dict)
