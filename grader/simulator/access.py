@@ -19,8 +19,9 @@ from grader.simulator.lane_values import LaneIndex, is_wide, take
 from grader.simulator.machine import Machine
 from grader.simulator.memory import ArrayRef
 from grader.simulator.numba_types import convert
+from grader.simulator.spots import Located, Lockstep
 
-READ = "Read of"  # how messages about reads begin
+READ, WRITE = "Read of", "Write to"  # how messages begin
 
 
 def by_source(machine: Machine, array: ArrayRef) -> Iterator[tuple[ArrayRef, LaneIndex]]:
@@ -46,6 +47,11 @@ def load(machine: Machine, array: ArrayRef, indices: tuple[Any, ...], place: Pla
             values[lanes] = load(machine, part, take(indices, lanes), place)
         return values
     if machine.lanes is None and not copied:
+        lockstep = machine.locksteps.get((id(place), READ))
+        elements = None if lockstep is None else lockstep.find(array, indices)
+        if lockstep is not None and elements is not None:
+            lockstep.bill.turns += 1
+            return elements.copy()
         values = _load_again(machine, array, indices, place)
         if values is not None:
             return values
@@ -55,6 +61,8 @@ def load(machine: Machine, array: ArrayRef, indices: tuple[Any, ...], place: Pla
     if bad is None:
         machine.traffic.note("load", array, there, None, place)
         machine.watch.read(array, there, None, place, copied=copied)
+        if array.space == "local" and machine.watch.first_writes.knows(array, there):
+            _keep_in_step(machine, (id(place), READ), array, indices, there)
         return memory[elements]
     inside = ~np.broadcast_to(bad, machine.active)
     machine.traffic.note("load", array, there, inside, place)
@@ -66,7 +74,8 @@ def load(machine: Machine, array: ArrayRef, indices: tuple[Any, ...], place: Pla
 
 def _load_again(machine: Machine, array: ArrayRef, indices: tuple[Any, ...], place: Place) -> Any:
     """``load`` where a loop repeats it and nothing has to be found out again; None elsewhere."""
-    spot = machine.spots.get((id(place), READ))
+    key = id(place), READ
+    spot = machine.spots.get(key)
     shift = spot.shift(array, indices) if spot is not None else None
     if spot is None or shift is None:
         return None
@@ -75,6 +84,8 @@ def _load_again(machine: Machine, array: ArrayRef, indices: tuple[Any, ...], pla
         return None
     bill.turns += 1
     memory = elements_of(machine, array, spot.unit)
+    if array.space == "local":
+        _keep_in_step(machine, key, array, indices, Located(None, None, spot.unit, spot, shift))
     return memory[shift:][spot.elements] if shift >= 0 else memory[spot.elements + shift]
 
 
@@ -84,7 +95,9 @@ def store(machine: Machine, array: ArrayRef, indices: tuple[Any, ...], value: An
         for part, lanes in by_source(machine, array):
             store(machine, part, take(indices, lanes), take(value, lanes), place)
         return
-    there = locate(machine, array, indices, place, "Write to")
+    if machine.lanes is None and _store_again(machine, array, indices, value, place):
+        return
+    there = locate(machine, array, indices, place, WRITE)
     elements, bad, unit = there.elements, there.bad, there.unit
     memory = elements_of(machine, array, unit)
     value = convert(value, array.dtype)
@@ -98,9 +111,38 @@ def store(machine: Machine, array: ArrayRef, indices: tuple[Any, ...], value: An
         return
     machine.traffic.note("store", array, there, None, place)
     machine.watch.write(array, there, None, place, value)
+    _keep_in_step(machine, (id(place), WRITE), array, indices, there)
     if is_wide(value) and not is_wide(elements):
         value = value[-1]
     _put(machine, memory, elements, value)
+
+
+def _store_again(machine: Machine, array: ArrayRef, indices: tuple[Any, ...], value: Any, place: Place) -> bool:
+    """``store`` where a loop repeats it and nothing has to be found out again; False, and nothing is done, elsewhere."""
+    lockstep = machine.locksteps.get((id(place), WRITE))
+    elements = None if lockstep is None else lockstep.find(array, indices)
+    if lockstep is None or elements is None or getattr(value, "dtype", None) is not elements.dtype:
+        return False
+    lockstep.bill.turns += 1
+    if machine.waits.looking and np.any(elements != value):
+        machine.waits.progress()
+    elements[...] = value
+    return True
+
+
+def _keep_in_step(
+    machine: Machine, key: tuple[int, str], array: ArrayRef, indices: tuple[Any, ...], there: Located
+) -> None:
+    """Remember an access of a local array by all lanes that there is nothing to find out about any more."""
+    if array.space != "local" or there.spot is None:
+        return
+    lockstep = machine.locksteps.get(key)
+    if lockstep is None:
+        lockstep = Lockstep.of(array, there.spot)
+        if lockstep is None:
+            return
+        machine.locksteps[key] = lockstep
+    lockstep.learn(indices, there.shift, elements_of(machine, array, there.unit))
 
 
 def _put(machine: Machine, memory: npt.NDArray[Any], elements: Any, value: Any) -> None:

@@ -32,10 +32,12 @@ def locate(machine: Machine, array: ArrayRef, indices: tuple[Any, ...], place: P
             return Located(spot.elements + shift if shift else spot.elements, None, spot.unit, spot, shift)
     elements, bad, unit = _locate(machine, array, indices, place, verb)
     if bad is None:
-        spot = Spot.of(array, indices, elements, unit)
+        spread = machine.wave.launched if array.space == "local" and machine.program.interleaved else 1
+        spot = Spot.of(array, indices, elements, unit, spread)
         if spot is not None:
             if key in machine.spots:
                 machine.traffic.settle((machine.spots[key],))
+                machine.locksteps.pop(key, None)
             machine.spots[key] = spot
             return Located(elements, None, unit, spot, spot.shift(array, indices) or 0)
     return Located(elements, bad, unit)
@@ -118,7 +120,10 @@ def _elements(machine: Machine, array: ArrayRef, at: Any) -> tuple[Any, int]:
     itemsize = array.dtype.itemsize
     if itemsize & (itemsize - 1) or _is_odd(array, at, itemsize):
         return at + machine.segment_base(array.space, 1), 1
-    return (at >> (itemsize.bit_length() - 1)) + machine.segment_base(array.space, itemsize), itemsize
+    number = at >> (itemsize.bit_length() - 1)
+    if array.space == "local" and machine.program.interleaved:
+        return number * machine.wave.launched + machine.per_lane("position"), itemsize
+    return number + machine.segment_base(array.space, itemsize), itemsize
 
 
 def _is_odd(array: ArrayRef, at: Any, itemsize: int) -> bool:

@@ -104,6 +104,7 @@ def _contiguous(array: ArrayRef, dtype: np.dtype[Any], shape: tuple[Any, ...]) -
 
 def _view(body: Body, target: Any, value: Any, expr: Any, signature: Any) -> None:
     dtype = dtype_of(signature.return_type.dtype)
+    body.unit.program.interleaved = False
 
     def view(array: ArrayRef) -> ArrayRef:
         if dtype.itemsize == array.dtype.itemsize:

@@ -79,6 +79,7 @@ def translate_attribute(body: Body, target: Any, expr: Any) -> None:
             begin_flat(body, target, expr)
             return
         if expr.attr in ("real", "imag") and isinstance(value_type.dtype, types.Complex):
+            body.unit.program.interleaved = False
             body.compute(register, partial(_half, dtype_of(target_type.dtype), expr.attr == "imag"), (source,))
             return
         if expr.attr == "real":
@@ -90,6 +91,7 @@ def translate_attribute(body: Body, target: Any, expr: Any) -> None:
             get_field_of_array(body, target, expr.value, expr.attr)
             return
     if isinstance(value_type, types.ArrayCTypes) and expr.attr == "data":
+        body.unit.program.interleaved = False
         body.add(lambda m, r: r.__setitem__(register, _address(m, r[source])), (source,), (register,))
         return
     if is_vector(value_type) and expr.attr in value_type.attr_names:

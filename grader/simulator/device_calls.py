@@ -103,6 +103,8 @@ def _array(body: Body, target: Any, expr: Any, signature: Any, space: str) -> No
             program.shared_bytes = _aligned(program.shared_bytes, max(alignment, dtype.alignment)) + nbytes
         else:
             known[key] = (program.local_layout, nbytes)
+            if dtype.names is not None or dtype.itemsize & (dtype.itemsize - 1):
+                program.interleaved = False
             program.local_layout += round_up(nbytes)
             program.local_bytes = _aligned(program.local_bytes, max(alignment, dtype.alignment)) + nbytes
     array = replace(ArrayRef.contiguous(space, name, dtype, known[key][0], shape), root=known[key][0])

@@ -125,11 +125,18 @@ class FirstWrites:
         nbytes = math.prod(array.shape) * array.dtype.itemsize
         if array.strides[:1] != (nbytes // max(array.shape[0], 1),) or array.strides[-1] != array.dtype.itemsize:
             return  # a column, a field: not one stretch of bytes
-        first = array.address
-        used = self._machine.wave.segments(array.space)
-        flags = space.unwritten(1).reshape(-1, space.segment)[:used, first : first + nbytes]
+        first, wave = array.address, self._machine.wave
+        flags = space.unwritten(1).reshape(-1)
+        if array.space == "local" and self._machine.program.interleaved:
+            flags = flags[first * wave.launched : (first + nbytes) * wave.launched]
+        else:
+            flags = flags.reshape(-1, space.segment)[: wave.segments(array.space), first : first + nbytes]
         if not flags.any():
             self._written.add(extent)
+
+    def knows(self, array: ArrayRef, there: Located) -> bool:
+        """Whether what is there is known to have been written."""
+        return _is_known(there) or not self._holds_garbage(array)
 
     def vouches_for(self, array: ArrayRef) -> bool:
         """Whether all of an array is known to have been written."""

@@ -20,7 +20,7 @@ from grader.simulator.lane_values import LaneIndex, is_wide
 from grader.simulator.memory import ArrayRef, GlobalSpace, Space
 from grader.simulator.printed import Printed
 from grader.simulator.program import Program
-from grader.simulator.spots import Spot
+from grader.simulator.spots import Lockstep, Spot
 from grader.simulator.traffic import Traffic
 from grader.simulator.waits import Waits
 from grader.simulator.watch import Watch
@@ -53,6 +53,8 @@ class Machine:
         self.traffic = Traffic(self, threads)
         # By the identity of an access's place, which the program keeps, and its verb.
         self.spots: dict[tuple[int, str], Spot] = {}
+        # The same, of local arrays at indices that all lanes share.
+        self.locksteps: dict[tuple[int, str], Lockstep] = {}
         self.execution = Execution(self, program)
         # Coordinates of the active lanes, as far as they have been asked for, and how many warps they are of.
         self._of_active: dict[str, Any] = {}
@@ -98,6 +100,7 @@ class Machine:
         """What was found out about accesses need not hold any more."""
         self.traffic.settle(self.spots.values())
         self.spots.clear()
+        self.locksteps.clear()
 
     def _activate(self, lanes: LaneIndex | None, count: int) -> None:
         self.lanes, self.active = lanes, count

@@ -45,6 +45,7 @@ class Spot:
     elements: npt.NDArray[np.int64]  # where the shared indices are 0
     first: int = 0  # of the elements
     moved: int = 0  # bytes, by indices per lane that have all changed by the same
+    spread: int = 1  # from an element of an array to its next: of interleaved local arrays, all lanes' lie between
     costs: dict[int, int] = field(default_factory=dict)  # sectors or bank conflicts, by where in a sector it begins
     written: set[int] = field(default_factory=set)  # shifts at which all elements have been written
     bills: dict[int, Bill] = field(default_factory=dict)  # of a read, by where in a sector it begins
@@ -52,14 +53,16 @@ class Spot:
     _ranges: dict[int, tuple[int, int]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, array: ArrayRef, indices: tuple[Any, ...], elements: Any, unit: int) -> Spot | None:
+    def of(
+        cls, array: ArrayRef, indices: tuple[Any, ...], elements: Any, unit: int, spread: int = 1
+    ) -> Spot | None:
         """The spot of an access that was inside, or None where its next turn cannot be told from this one."""
         wide = [index if is_wide(index) else None for index in indices]
         if not is_wide(elements) or unit != array.dtype.itemsize:
             return None
         if any(map(is_wide, array.parts())) or any(stride % unit for stride in array.strides):
             return None
-        spot = cls(array, wide, unit, elements)
+        spot = cls(array, wide, unit, elements, spread=spread)
         shift = spot.shift(array, indices)
         if shift is None:
             return None
@@ -81,7 +84,7 @@ class Spot:
                 return None
             else:
                 at += int(index) * array.strides[axis]
-        return (at + self.moved) // self.unit
+        return (at + self.moved) // self.unit * self.spread
 
     def _follow(self, axis: int, index: Any) -> bool:
         """Whether an index per lane is the one before, moved by one number for all and inside still; go by it then."""
@@ -101,6 +104,44 @@ class Spot:
         self.wide[axis] = index
         self.moved += by * self.array.strides[axis]
         return True
+
+
+@dataclass
+class Lockstep:
+    """An access of a local array by all lanes of a wave, at indices that they share: in interleaved memory those
+    elements are one stretch. Of those in ``known`` there is nothing to find out any more; a turn adds to ``bill``.
+    """
+
+    array: ArrayRef
+    bill: Bill
+    first: int  # element, where the indices are 0
+    count: int  # of elements
+    known: dict[tuple[Any, ...], npt.NDArray[Any]] = field(default_factory=dict)  # by index
+
+    @classmethod
+    def of(cls, array: ArrayRef, spot: Spot) -> Lockstep | None:
+        """The lockstep of an access that has a spot and whose costs are known, or None where it is none."""
+        if array.space != "local" or any(index is not None for index in spot.wide) or not spot.bills:
+            return None
+        first, last, count = int(spot.elements[0]), int(spot.elements[-1]), spot.elements.size
+        # Lanes keep their order: none can be left out between ends that are as far apart as all lanes are.
+        if spot.spread == 1 or last - first != count - 1:
+            return None
+        return cls(array, next(iter(spot.bills.values())), first, count)
+
+    def learn(self, indices: tuple[Any, ...], shift: int, memory: npt.NDArray[Any]) -> None:
+        """Keep where in ``memory`` these indices are."""
+        first = self.first + shift
+        self.known[indices] = memory[first : first + self.count]
+
+    def find(self, array: ArrayRef, indices: tuple[Any, ...]) -> npt.NDArray[Any] | None:
+        """The elements at these indices, one per lane; None where that needs a closer look."""
+        if array is not self.array:
+            return None
+        try:
+            return self.known.get(indices)
+        except TypeError:  # an index per lane
+            return None
 
 
 class Located(NamedTuple):

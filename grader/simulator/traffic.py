@@ -75,7 +75,7 @@ class Traffic:
         elements, unit = there.elements, there.unit
         machine, space = self._machine, array.space
         line = self.lines[place]
-        spot = there.spot if kind == "load" else None
+        spot = there.spot if kind == "load" or (kind == "store" and space == "local") else None
         phase = phase_of(array.space, (spot.first + there.shift) * unit) if spot is not None else 0
         before = Counter(line) if spot is not None and phase not in spot.bills else None
         if inside is not None:

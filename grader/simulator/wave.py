@@ -4,7 +4,7 @@ In: a grid, a block, which blocks. Out: coordinates of lanes, and which of them 
 
 Coordinates of a lane, one int32/int64 per lane or one number where all lanes share it: ``tx ty tz`` (threadIdx),
 ``bx by bz`` (blockIdx), ``thread`` (linear index in its block), ``gthread`` (in the launch), ``slot`` (its block's
-index in the wave), ``warp`` (its warp's index in the wave), ``lane`` (0 to 31).
+index in the wave), ``warp`` (its warp's index in the wave), ``lane`` (0 to 31), ``position`` (in the wave as it began).
 """
 
 from __future__ import annotations
@@ -66,6 +66,8 @@ class Wave:
             if (one == one[0]).all():
                 return np.int32(one[0])
             return np.repeat(one.astype(np.int32), self._threads)
+        if name == "position":
+            return np.arange(self.launched)
         if name == "slot":
             return np.repeat(np.arange(self.blocks), self._threads) if self.blocks > 1 else np.int64(0)
         thread = np.arange(self._threads)
