@@ -38,6 +38,11 @@ class Fences:
         self._grid_met = NEVER  # when all threads of the launch last met
         self._known: _Known | None = None
 
+    @property
+    def are_used(self) -> bool:
+        """Whether some thread has fenced."""
+        return self._known is not None
+
     # ------------------------------------------------------------------ what happens
 
     def met_at_barrier(self, blocks: Any, time: int) -> None:

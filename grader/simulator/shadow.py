@@ -30,6 +30,11 @@ BYTES_PER_GRANULE = 2 * (8 + 4 + 4 + 2 + 1 + 4)
 _CODES = np.array([WRITTEN, CHANGED, SILENT], np.uint8)
 
 
+# The first byte of a block's shared memory that is touched, and the one behind the last.
+Span = tuple[int, int]
+ANYWHERE: Span = (0, 1 << 62)
+
+
 @dataclass
 class Region:
     """One array's part of a shadow since its beginning, of shared memory since all blocks passed a barrier.
@@ -39,6 +44,7 @@ class Region:
 
     unmarked_reads: list[Touch | Callable[[], Touch]] = field(default_factory=list)
     unmarked: int = 0  # accesses in unmarked_reads
+    unmarked_span: Span = (0, 0)  # where in shared memory they are, or beyond
     marked: bool = False  # whether reads have been marked since
     written: bool = False
     newest: int = -1  # the most barriers that the block of somebody who touched it had passed
@@ -49,10 +55,23 @@ class Region:
         if newest > self.newest:
             self.newest = int(newest)
 
-    @property
-    def is_untouched(self) -> bool:
-        """Whether nobody has touched it since."""
-        return not (self.unmarked_reads or self.marked or self.written)
+    def put_off(self, read: Touch | Callable[[], Touch], accesses: int, span: Span) -> None:
+        """Keep a read that has not been marked."""
+        if not self.unmarked_reads:
+            self.unmarked_span = span
+        elif span[0] < self.unmarked_span[0] or span[1] > self.unmarked_span[1]:
+            self.unmarked_span = min(span[0], self.unmarked_span[0]), max(span[1], self.unmarked_span[1])
+        self.unmarked_reads.append(read)
+        self.unmarked += accesses
+
+    def is_read_in(self, span: Span) -> bool:
+        """Whether somebody may have read there since."""
+        first, behind = self.unmarked_span
+        return self.marked or (bool(self.unmarked_reads) and first < span[1] and span[0] < behind)
+
+    def is_written_to(self) -> bool:
+        """Whether somebody has written since."""
+        return self.written
 
 
 @dataclass

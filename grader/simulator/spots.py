@@ -46,6 +46,7 @@ class Spot:
     first: int = 0  # of the elements
     moved: int = 0  # bytes, by indices per lane that have all changed by the same
     spread: int = 1  # from an element of an array to its next: of interleaved local arrays, all lanes' lie between
+    span: tuple[int, int] | None = None  # of ``elements`` within their block's memory, once asked for: first and last
     costs: dict[int, int] = field(default_factory=dict)  # sectors or bank conflicts, by where in a sector it begins
     written: set[int] = field(default_factory=set)  # shifts at which all elements have been written
     bills: dict[int, Bill] = field(default_factory=dict)  # of a read, by where in a sector it begins

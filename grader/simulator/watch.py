@@ -23,7 +23,7 @@ from grader.simulator.first_writes import FirstWrites
 from grader.simulator.marks import ATOMIC, NOBODY, PLAIN, SILENT, Mark, Numbering, Threads, Touch
 from grader.simulator.memory import ArrayRef
 from grader.simulator.races import Races, Same, same_value
-from grader.simulator.shadow import Shadow, Shadows
+from grader.simulator.shadow import ANYWHERE, Shadow, Shadows, Span
 from grader.simulator.spots import Located, Spot
 from grader.simulator.touched import Touched
 from grader.simulator.warp_order import WarpOrder
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 # How many reads may wait for being marked, at 16 bytes each.
 MAX_UNMARKED = 4 << 20
+# One whose places are not worked out before they are asked for counts as so many.
+UNMADE = 1 << 7
 
 
 class Watch:
@@ -124,6 +126,9 @@ class Watch:
 
     def fence(self, *, for_device: bool) -> None:
         """The active lanes execute ``threadfence`` or ``threadfence_block``."""
+        shadow = self._shadows.of_shared()
+        if shadow is not None and not self._fences.are_used:  # from now on it matters when a read is marked
+            shadow.mark_reads(list(shadow.regions.values()), self._number, self._fences.order)
         self._fences.fence(self._active_threads(), self._time, for_device=for_device)
 
     # ------------------------------------------------------------------ accesses
@@ -144,14 +149,18 @@ class Watch:
         for region in regions:
             region.touch(touch.epoch)
         if not any(region.written for region in regions):
-            regions[0].unmarked_reads.append(touch)
-            regions[0].unmarked += touch.granules.size
+            shared = array.space == "shared" and inside is None
+            span = self._span(array, there) if shared else ANYWHERE
+            regions[0].put_off(touch, touch.granules.size, span)
             if regions[0].unmarked > MAX_UNMARKED:
                 shadow.mark_reads(regions, self._number, self._fences.order)
             return
         self._races.check(shadow.writes, touch, array, ("reads", "wrote"))
         self._check_set_up(shadow, touch, array, "reads")
+        shadow.mark_reads(regions, self._number, self._fences.order)
         shadow.mark_read(touch, self._number, self._fences.order)
+        for region in regions:
+            region.marked = True
 
     def read_again(self, array: ArrayRef, spot: Spot, shift: int, place: Place) -> bool:
         """All lanes read what they read before, moved; False, and nothing is noted, where that needs a closer look."""
@@ -176,8 +185,8 @@ class Watch:
             return self._shadows.in_granules(touch, shadow, array, spot.unit)
 
         region.touch(epoch)
-        region.unmarked_reads.append(later)
-        region.unmarked += threads.size * max(array.dtype.itemsize // shadow.granule, 1)
+        span = self._span(array, Located(spot.elements, None, spot.unit, spot, shift)) if array.space == "shared" else ANYWHERE
+        region.put_off(later, UNMADE, span)
         if region.unmarked > MAX_UNMARKED:
             shadow.mark_reads([region], self._number, self._fences.order)
         return True
@@ -191,9 +200,16 @@ class Watch:
             return
         touch = self._touch(shadow, array, elements, inside, place, unit, atomic=False)
         regions = shadow.regions_of(array.root)
-        # What was touched before a barrier of all blocks cannot be raced with in shared memory.
-        alone = array.space == "shared" and all(region.is_untouched for region in regions)
-        shadow.mark_reads(regions, self._number, self._fences.order)
+        # What was touched before a barrier of all blocks cannot be raced with in shared memory; nor, of what came
+        # after it, what lies elsewhere, as another buffer in turn does. When reads are marked matters to fences only.
+        read = written = True
+        if array.space == "shared":
+            near = inside is None and not self._fences.are_used and any(region.unmarked_reads for region in regions)
+            span = self._span(array, there) if near else ANYWHERE
+            read = any(region.is_read_in(span) for region in regions)
+            written = any(region.is_written_to() for region in regions)
+        if read:
+            shadow.mark_reads(regions, self._number, self._fences.order)
         lanes = touch.granules.size * shadow.granule // array.dtype.itemsize
         here = np.broadcast_to(elements, self._machine.active)
         here = here if inside is None else here[inside]
@@ -208,9 +224,9 @@ class Watch:
 
         # In shared memory that is a race all the same: a tile of equal numbers must not hide a missing barrier.
         silent = same() if array.space == "global" else None
-        if shadow.reads is not None and not alone:
+        if shadow.reads is not None and read:
             self._races.check(shadow.reads, touch, array, ("writes", "read"), None if silent is None else same)
-        if not alone:
+        if written:
             self._races.check(shadow.writes, touch, array, ("writes", "wrote"), same)
             self._check_set_up(shadow, touch, array, "writes", same)
         if silent is not None and silent.any():
@@ -255,6 +271,17 @@ class Watch:
     def touched(self) -> tuple[Touched, ...]:
         """What the launch has done to global memory."""
         return self._shadows.touched()
+
+    def _span(self, array: ArrayRef, there: Located) -> Span:
+        """Where in its block's shared memory each active lane touches something: first byte, and behind the last."""
+        spot, unit = there.spot, there.unit
+        first, last = (None, None) if spot is None or spot.span is None else spot.span
+        if first is None or last is None:
+            within = (there.elements if spot is None else spot.elements) - self._machine.segment_base("shared", unit)
+            first, last = int(np.min(within)), int(np.max(within))
+            if spot is not None:
+                spot.span = first, last
+        return (first + there.shift) * unit, (last + there.shift) * unit + array.dtype.itemsize
 
     def _touch(
         self, shadow: Shadow, array: ArrayRef, elements: Any, inside: Any, place: Place, unit: int, *, atomic: bool
