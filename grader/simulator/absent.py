@@ -80,7 +80,7 @@ class Absent:
         """``those``: per block of the wave and thread, whether it went past the barrier, to ``behind``."""
         whom = "a block that have not returned" if kind == "divergent-barrier" else "the warp that the mask names"
         slot, thread = (int(each) for each in np.argwhere(those)[0])
-        who = self._wave.name_of(self._wave.first + slot, thread)
+        who = self._wave.name_of(int(self._wave.numbers[slot]), thread)
         count, here = int(those.sum()), int(those[slot].sum())
         others = "" if here == 1 else f" (and {here - 1:,} more of that block)"
         self._findings.add(

@@ -1,11 +1,12 @@
 """A launch too large to simulate whole: some of its blocks, that stand for all. Runs in the runner.
 
-In: how many blocks may run. Out: which, as stretches that are simulated together, and counters scaled to all blocks.
+In: how many blocks may run. Out: which, as stretches of neighbours; which stretches run together; counters scaled to
+all blocks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,10 +19,7 @@ Stretch = tuple[int, int]  # the first of some blocks that follow each other, an
 
 @dataclass(frozen=True)
 class BlockSample:
-    """At most ``blocks`` of each launch, in stretches at random places: no block can tell that it will be looked at.
-
-    Blocks that follow each other can be simulated together, which is what makes simulation fast.
-    """
+    """At most ``blocks`` of each launch, in stretches at random places: no block can tell that it will be looked at."""
 
     blocks: int
     seed: int
@@ -39,6 +37,19 @@ class BlockSample:
 def all_stretches(blocks: int, together: int) -> list[Stretch]:
     """All blocks, at most so many together."""
     return [(first, min(together, blocks - first)) for first in range(0, blocks, together)]
+
+
+def waves_of(stretches: Sequence[Stretch], together: int) -> list[list[Stretch]]:
+    """Stretches that are simulated at the same time: in their order, as many as have at most ``together`` blocks."""
+    waves: list[list[Stretch]] = []
+    left = 0
+    for first, count in stretches:
+        if count > left:
+            waves.append([])
+            left = together
+        waves[-1].append((first, count))
+        left -= count
+    return waves
 
 
 def scaled(counters: Mapping[str, int], factor: float) -> dict[str, int]:

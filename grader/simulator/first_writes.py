@@ -165,7 +165,7 @@ class FirstWrites:
             else f"What is read of {array.name} must have been written before, in this block and this launch. "
             "Which threads leave their elements out: by a guard, an early return, a loop that ends too soon?"
         )
-        who = self._machine.wave.name_of(self._machine.wave.first + block, thread)
+        who = self._machine.wave.name_of(int(self._machine.wave.numbers[block]), thread)
         self._machine.findings.add(
             "uninitialised-read",
             Severity.ERROR,

@@ -16,7 +16,7 @@ from grader.errors import NotSimulated
 from grader.gpu_models import GpuModel
 from grader.records import Finding, Place
 from grader.simulator.arguments import arrays_among, copy_back, held, in_constant_memory, reached
-from grader.simulator.block_sample import BlockSample, all_stretches, scaled
+from grader.simulator.block_sample import BlockSample, all_stretches, scaled, waves_of
 from grader.simulator.configuration import Configuration, check_geometry, check_resident, check_size
 from grader.simulator.findings import Findings
 from grader.simulator.frontend import Frontend, TypedFunction
@@ -181,8 +181,10 @@ class Simulator:
             else in_constant_memory(constant_memory, array)
             for array in program.constants
         ]
-        spaces["shared"] = Space("shared", wave_blocks * sizes.shared_segment, sizes.shared_segment)
-        spaces["local"] = Space("local", wave_blocks * threads * sizes.local_segment, sizes.local_segment)
+        waves = waves_of(stretches, wave_blocks)
+        most = max(sum(count for _, count in wave) for wave in waves)
+        spaces["shared"] = Space("shared", most * sizes.shared_segment, sizes.shared_segment)
+        spaces["local"] = Space("local", most * threads * sizes.local_segment, sizes.local_segment)
         dynamic = configuration.dynamic_shared_bytes
         machine = Scheduler(
             program,
@@ -199,11 +201,11 @@ class Simulator:
         watched = reached([*values, *constants]) if sample is None else {}
         machine.watch = Watch(machine, threads, blocks, watched)
         with np.errstate(all="ignore"):
-            for number, (first, count) in enumerate(stretches):
+            for number, blocks_of_wave in enumerate(waves):
                 if number:
                     spaces["shared"].scrub()
                     spaces["local"].scrub()
-                wave = Wave(configuration.grid, configuration.block, first, count)
+                wave = Wave(configuration.grid, configuration.block, blocks_of_wave)
                 try:
                     machine.run(wave, list(values))
                 except StepLimit as error:

@@ -65,8 +65,7 @@ class Watch:
     def passed_barrier(self, slots: npt.NDArray[Any] | None) -> None:
         """Blocks (by slot; None: all) have passed a barrier."""
         wave = self._machine.wave
-        everyone = slice(wave.first, wave.first + wave.blocks)
-        self._fences.met_at_barrier(everyone if slots is None else wave.first + slots, self._time)
+        self._fences.met_at_barrier(wave.of_launch if slots is None else wave.numbers[slots], self._time)
         if slots is None:
             self._epoch = self._epoch + np.int32(1)
         else:
@@ -110,14 +109,14 @@ class Watch:
         """The numbers through the launch of some warps of the wave (None: all)."""
         wave = self._machine.wave
         warps = np.arange(wave.warps) if warps is None else warps
-        first_threads = self._number.number(wave.first + warps // wave.warps_per_block, 0)
+        first_threads = self._number.number(wave.numbers[warps // wave.warps_per_block], 0)
         return self._number.warp(first_threads) + warps % wave.warps_per_block
 
     def _active_threads(self) -> Threads:
         """The numbers of the active threads."""
         if self._threads is None:
             wave = self._machine.wave
-            self._threads = self._number.number(wave.first + wave.every("slot"), wave.every("thread"))
+            self._threads = self._number.number(wave.numbers[wave.every("slot")], wave.every("thread"))
         lanes = self._machine.lanes
         if self._threads.size != self._machine.wave.total:  # lanes have been left behind
             self._threads = None

@@ -9,23 +9,28 @@ index in the wave), ``warp`` (its warp's index in the wave), ``lane`` (0 to 31),
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from grader.gpu_models import WARP_SIZE
+from grader.simulator.block_sample import Stretch
 from grader.simulator.configuration import Triple
 
 
 class Wave:
-    """Blocks ``first`` … ``first + blocks - 1`` of a launch, in the order x fastest."""
+    """Some blocks of a launch, by their numbers in the order x fastest: one or more stretches (first, how many)."""
 
-    def __init__(self, grid: Triple, block: Triple, first: int, blocks: int) -> None:
+    def __init__(self, grid: Triple, block: Triple, stretches: Sequence[Stretch]) -> None:
         self.grid = grid
         self.block = block
-        self.blocks = blocks
-        self.first = first
+        self.numbers = np.concatenate([np.arange(first, first + count) for first, count in stretches])
+        self.blocks = blocks = self.numbers.size
+        (first, count), *more = stretches
+        # The same, as an index of what has an entry for each block of the launch.
+        self.of_launch: slice | npt.NDArray[np.intp] = self.numbers if more else slice(first, first + count)
         threads = block[0] * block[1] * block[2]
         self.threads_per_block = self._threads = threads
         self.total = self.launched = blocks * threads
@@ -62,7 +67,7 @@ class Wave:
                 "by": (self.grid[1], self.grid[0]),
                 "bz": (self.grid[2], self.grid[0] * self.grid[1]),
             }[name]
-            one = np.arange(self.first, self.first + self.blocks) // before % length
+            one = self.numbers // before % length
             if (one == one[0]).all():
                 return np.int32(one[0])
             return np.repeat(one.astype(np.int32), self._threads)
@@ -72,7 +77,7 @@ class Wave:
             return np.repeat(np.arange(self.blocks), self._threads) if self.blocks > 1 else np.int64(0)
         thread = np.arange(self._threads)
         if name == "gthread":
-            return np.arange(self.first * self._threads, (self.first + self.blocks) * self._threads)
+            return np.repeat(self.numbers * self._threads, self._threads) + np.tile(thread, self.blocks)
         if name == "thread":
             return np.tile(thread, self.blocks)
         if name == "lane":
@@ -120,8 +125,8 @@ class Wave:
 
     def launch_threads(self, lanes: npt.NDArray[np.intp] | None) -> Any:
         """Where these lanes (None: all of the wave) are among all threads of the launch: positions, or a slice."""
-        if lanes is None and self._kept is None:
-            return slice(self.first * self._threads, (self.first + self.blocks) * self._threads)
+        if lanes is None and self._kept is None and isinstance(self.of_launch, slice):
+            return slice(self.of_launch.start * self._threads, self.of_launch.stop * self._threads)
         threads = self.coordinate("gthread")
         return threads if lanes is None else threads[lanes]
 
