@@ -157,6 +157,14 @@ class Body:
         self.add(step, (source,), (target,))
         return target
 
+    def copy(self, target: int, source: int) -> None:
+        """A step ``target = source``."""
+
+        def step(m: Machine, r: Registers) -> None:
+            r[target] = r[source]
+
+        self.add(step, (source,), (target,))
+
     def compute(self, target: int, function: Callable[..., Any], operands: tuple[int, ...]) -> None:
         """A step ``target = function(*operands)``."""
         step: Callable[[Machine, Registers], None]

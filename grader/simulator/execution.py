@@ -41,6 +41,8 @@ class Execution:
         self._program = program
         self._lanes = [0] * len(program.blocks)
         self._warps = [0] * len(program.blocks)
+        # By block, how often all lanes of the wave ran it together, since that was last added to the above.
+        self.ran_by_all: defaultdict[int, int] = defaultdict(int)
         self._divergent: Counter[int] = Counter()
         self._spreads: defaultdict[int, Spread] = defaultdict(Spread)
         self._irregular: set[int] = set()  # blocks that end in a branch at which grid blocks part differently
@@ -49,6 +51,14 @@ class Execution:
         """The active lanes run a block."""
         self._lanes[block] += self._machine.active
         self._warps[block] += self._machine.active_warps()
+
+    def settle(self) -> None:
+        """Add up what all lanes of the wave, which are the active ones, have run together."""
+        lanes, warps = self._machine.active, self._machine.active_warps()
+        for block, times in self.ran_by_all.items():
+            self._lanes[block] += times * lanes
+            self._warps[block] += times * warps
+        self.ran_by_all.clear()
 
     def split(self, block: int, taken: npt.NDArray[np.intp], others: npt.NDArray[np.intp]) -> None:
         """Of the active lanes (by position) some take a branch, others do not."""

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from grader.records import Place
 from grader.simulator import access, views
 from grader.simulator.attributes import translate_attribute
 from grader.simulator.body import Body
@@ -34,7 +35,7 @@ def _cast(body: Body, target: Any, expr: Any) -> None:
     if isinstance(plain(body.type_of(target)), types.NoneType):
         return
     source = body.cast_register(body.register(expr.value.name), body.type_of(expr.value), body.type_of(target))
-    body.compute(register, lambda item: item, (source,))
+    body.copy(register, source)
 
 
 def _binop(body: Body, target: Any, expr: Any) -> None:
@@ -189,9 +190,7 @@ def _subscript(body: Body, target: Any, value: Any, index: Any) -> None:
     positions = tuple(r for r, _ in indices)
     if len(indices) == value_type.ndim and all(isinstance(t, types.Integer) for _, t in indices):
         get = views.view if is_record(value_type.dtype) else access.load
-
-        def step(m: Machine, r: Registers) -> None:
-            r[register] = get(m, r[source], tuple([r[p] for p in positions]), place)
+        step = _element_step(register, source, positions, place, get)
     elif all(isinstance(t, types.Integer | types.SliceType | types.EllipsisType | types.NoneType) for _, t in indices):
         element = is_scalar(body.type_of(target))  # a[i, ...] of one axis
 
@@ -201,6 +200,28 @@ def _subscript(body: Body, target: Any, value: Any, index: Any) -> None:
     else:
         raise body.unknown(f"a subscript with {body.type_of(index)}")
     body.add(step, (source, *positions), (register,))
+
+
+def _element_step(
+    register: int, source: int, positions: tuple[int, ...], place: Place, get: Callable[..., Any]
+) -> Callable[[Machine, Registers], None]:
+    """A step ``register = source[positions]``; one or two axes, of which there are many, without a loop over them."""
+    if len(positions) == 1:
+        (only,) = positions
+
+        def step(m: Machine, r: Registers) -> None:
+            r[register] = get(m, r[source], (r[only],), place)
+    elif len(positions) == 2:
+        first, second = positions
+
+        def step(m: Machine, r: Registers) -> None:
+            r[register] = get(m, r[source], (r[first], r[second]), place)
+    else:
+
+        def step(m: Machine, r: Registers) -> None:
+            r[register] = get(m, r[source], tuple([r[p] for p in positions]), place)
+
+    return step
 
 
 def _pair_first(body: Body, target: Any, expr: Any) -> None:

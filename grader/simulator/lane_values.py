@@ -31,7 +31,8 @@ class RangeIterator:
 
     def is_uniform(self) -> bool:
         """Whether all lanes are at the same turn."""
-        return not any(isinstance(part, np.ndarray) for part in (self.next, self.step, self.remaining))
+        wide = np.ndarray
+        return not (isinstance(self.next, wide) or isinstance(self.step, wide) or isinstance(self.remaining, wide))
 
 
 def is_wide(value: Any) -> bool:

@@ -110,12 +110,16 @@ class Scheduler(Machine):
         self._issues += 1
         self._unclocked += max(self.wave.total, MANY_LANES)
         if self._unclocked >= CLOCK_EVERY_LANES:
-            self._unclocked = 0
-            if time.process_time() > self._deadline:
-                blocks = self.program.blocks
-                last = max(pending, key=lambda index: blocks[index].place.line)
-                thread, threads = self._example_of(self._pending.get(last))
-                raise StepLimit(self._sources.loop_around([blocks[last].place]), thread, threads)
+            self._look_at_clock(pending)
+
+    def _look_at_clock(self, pending: Iterable[int]) -> None:
+        """Raises StepLimit."""
+        self._unclocked = 0
+        if time.process_time() > self._deadline:
+            blocks = self.program.blocks
+            last = max(pending, key=lambda index: blocks[index].place.line)
+            thread, threads = self._example_of(self._pending.get(last))
+            raise StepLimit(self._sources.loop_around([blocks[last].place]), thread, threads)
 
     def interrupted(self) -> Interrupted:
         """What to raise where somebody stops the launch: where the running lanes are."""
@@ -157,27 +161,35 @@ class Scheduler(Machine):
 
     def _run_together(self, index: int) -> bool:
         """Run all lanes from block ``index`` on as one group, until they part, wait or end; whether they hang."""
-        blocks, registers = self.program.blocks, self._registers
+        blocks, registers, waits, ran = self.program.blocks, self._registers, self.waits, self.execution.ran_by_all
+        weight = max(self.wave.total, MANY_LANES)
         self._activate(None, self.wave.total)
-        while True:
-            block = blocks[index]
-            self.running = index
-            self.execution.ran(index)
-            for step in block.steps:
-                step(self, registers)
-            end = block.end
-            if type(end) is Jump:
-                index = end.target
-            elif type(end) is Branch and (side := _side(registers[end.condition])) is not None:
-                index = end.yes if side else end.no
-            else:
-                self._end(index, block, None, registers)
-                return False
-            self._tick((index,))
-            if self.waits.issue(index, None, self._pending, registers):
-                self.waits.report(self.findings, None, self._sources.loop_around)
-                self._give_up()
-                return True
+        try:
+            while True:
+                block = blocks[index]
+                self.running = index
+                ran[index] += 1
+                for step in block.steps:
+                    step(self, registers)
+                end = block.end
+                if type(end) is Jump:
+                    index = end.target
+                elif type(end) is Branch and (side := _side(registers[end.condition])) is not None:
+                    index = end.yes if side else end.no
+                else:
+                    self._end(index, block, None, registers)
+                    return False
+                self._issues += 1
+                self._unclocked += weight
+                if self._unclocked >= CLOCK_EVERY_LANES:
+                    self._look_at_clock((index,))
+                waits.issues += 1
+                if (waits.looking or waits.issues >= waits.next_look) and waits.look(index, None, self._pending, registers):
+                    waits.report(self.findings, None, self._sources.loop_around)
+                    self._give_up()
+                    return True
+        finally:
+            self.execution.settle()
 
     def _issue(self, index: int, lanes: LaneIndex | None) -> None:
         block = self.program.blocks[index]
@@ -309,5 +321,5 @@ def _side(condition: Any) -> bool | None:
     """Which way all active lanes go at a branch; None where they part."""
     if not is_wide(condition):
         return bool(condition)
-    count = int(np.count_nonzero(condition))
+    count = np.count_nonzero(condition)
     return None if 0 < count < condition.size else bool(count)

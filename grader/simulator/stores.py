@@ -50,8 +50,16 @@ def _store_element(body: Body, array: int, indices: list[tuple[int, Any]], sourc
         )
         return
 
-    def step(m: Machine, r: Registers) -> None:
-        access.store(m, r[array], tuple([r[p] for p in positions]), r[source], place)
+    put = access.store
+    if len(positions) == 2:
+        first, second = positions
+
+        def step(m: Machine, r: Registers) -> None:
+            put(m, r[array], (r[first], r[second]), r[source], place)
+    else:
+
+        def step(m: Machine, r: Registers) -> None:
+            put(m, r[array], tuple([r[p] for p in positions]), r[source], place)
 
     body.add(step, (array, source, *positions), ())
 

@@ -178,13 +178,13 @@ class Statements(Inlining):
             self.assign_constant(target, self.typed.arg_types[value.index].value, target_type)
         elif kind == "Arg":
             source = self.cast_register(self.arguments[value.index], self.typed.arg_types[value.index], target_type)
-            self.compute(register, lambda item: item, (source,))
+            self.copy(register, source)
         elif kind == "Var":
             self.static[target.name] = self.static.get(value.name)
             if is_static(target_type) or isinstance(self.static[target.name], Loop):
                 return
             source = self.cast_register(self.register(value.name), self.type_of(value), target_type)
-            self.compute(register, lambda item: item, (source,))
+            self.copy(register, source)
         elif kind == "Expr":
             if value.op == "call":
                 self.call(target, value)

@@ -34,8 +34,8 @@ class Waits:
     def __init__(self, program: Program, wave: Wave) -> None:
         self._program = program
         self._wave = wave
-        self._issues = 0
-        self._next_look = FIRST_LOOK
+        self.issues = 0
+        self.next_look = FIRST_LOOK
         self.looking = False
         self._visited: set[int] = set()  # blocks that have run since the look
         self._at: npt.NDArray[np.int32] = np.zeros(0, np.int32)  # per lane the block that it was about to run
@@ -49,16 +49,19 @@ class Waits:
 
     def issue(self, index: int, lanes: LaneIndex | None, pending: dict[int, LaneIndex | None], r: Registers) -> bool:
         """``lanes`` are about to run block ``index``; whether that shows that nobody will ever finish."""
-        self._issues += 1
+        self.issues += 1
+        return (self.looking or self.issues >= self.next_look) and self.look(index, lanes, pending, r)
+
+    def look(self, index: int, lanes: LaneIndex | None, pending: dict[int, LaneIndex | None], r: Registers) -> bool:
+        """The same, where an issue has been counted, and it is time to look, or a look is compared with."""
         if self.looking:
             self._visited.add(index)
             return self._is_back(index, lanes, r)
-        if self._issues >= self._next_look:
-            self._next_look = 2 * self._issues
-            self._look(index, lanes, pending, r)
+        self.next_look = 2 * self.issues
+        self._note(index, lanes, pending, r)
         return False
 
-    def _look(self, index: int, lanes: LaneIndex | None, pending: dict[int, LaneIndex | None], r: Registers) -> None:
+    def _note(self, index: int, lanes: LaneIndex | None, pending: dict[int, LaneIndex | None], r: Registers) -> None:
         total = self._wave.total
         self.looking = True
         self._visited = {index}
