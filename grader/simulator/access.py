@@ -19,7 +19,7 @@ from grader.simulator.lane_values import LaneIndex, is_wide, take
 from grader.simulator.machine import Machine
 from grader.simulator.memory import ArrayRef
 from grader.simulator.numba_types import convert
-from grader.simulator.spots import Located, Lockstep
+from grader.simulator.spots import Located, Lockstep, Spot
 
 READ, WRITE = "Read of", "Write to"  # how messages begin
 
@@ -56,13 +56,19 @@ def load(machine: Machine, array: ArrayRef, indices: tuple[Any, ...], place: Pla
         if values is not None:
             return values
     there = locate(machine, array, indices, place, READ)
+    values = load_at(machine, array, there, place, copied=copied)
+    if array.space == "local" and machine.watch.first_writes.knows(array, there):
+        _keep_in_step(machine, (id(place), READ), array, indices, there)
+    return values
+
+
+def load_at(machine: Machine, array: ArrayRef, there: Located, place: Place, *, copied: bool = False) -> Any:
+    """``load`` of what has been located."""
     elements, bad, unit = there.elements, there.bad, there.unit
     memory = elements_of(machine, array, unit)
     if bad is None:
         machine.traffic.note("load", array, there, None, place)
         machine.watch.read(array, there, None, place, copied=copied)
-        if array.space == "local" and machine.watch.first_writes.knows(array, there):
-            _keep_in_step(machine, (id(place), READ), array, indices, there)
         return memory[elements]
     inside = ~np.broadcast_to(bad, machine.active)
     machine.traffic.note("load", array, there, inside, place)
@@ -79,13 +85,19 @@ def _load_again(machine: Machine, array: ArrayRef, indices: tuple[Any, ...], pla
     shift = spot.shift(array, indices) if spot is not None else None
     if spot is None or shift is None:
         return None
+    values = load_moved(machine, array, spot, shift, place)
+    if array.space == "local" and values is not None:
+        _keep_in_step(machine, key, array, indices, Located(None, None, spot.unit, spot, shift))
+    return values
+
+
+def load_moved(machine: Machine, array: ArrayRef, spot: Spot, shift: int, place: Place) -> Any:
+    """``load`` of what was read before, moved, if nothing has to be found out about it; else None."""
     bill = machine.traffic.bill(array, spot, shift)
     if bill is None or not machine.watch.read_again(array, spot, shift, place):
         return None
     bill.turns += 1
     memory = elements_of(machine, array, spot.unit)
-    if array.space == "local":
-        _keep_in_step(machine, key, array, indices, Located(None, None, spot.unit, spot, shift))
     return memory[shift:][spot.elements] if shift >= 0 else memory[spot.elements + shift]
 
 
@@ -98,6 +110,12 @@ def store(machine: Machine, array: ArrayRef, indices: tuple[Any, ...], value: An
     if machine.lanes is None and _store_again(machine, array, indices, value, place):
         return
     there = locate(machine, array, indices, place, WRITE)
+    store_at(machine, array, there, value, place)
+    _keep_in_step(machine, (id(place), WRITE), array, indices, there)
+
+
+def store_at(machine: Machine, array: ArrayRef, there: Located, value: Any, place: Place) -> None:
+    """``store`` to what has been located."""
     elements, bad, unit = there.elements, there.bad, there.unit
     memory = elements_of(machine, array, unit)
     value = convert(value, array.dtype)
@@ -111,7 +129,6 @@ def store(machine: Machine, array: ArrayRef, indices: tuple[Any, ...], value: An
         return
     machine.traffic.note("store", array, there, None, place)
     machine.watch.write(array, there, None, place, value)
-    _keep_in_step(machine, (id(place), WRITE), array, indices, there)
     if is_wide(value) and not is_wide(elements):
         value = value[-1]
     _put(machine, memory, elements, value)

@@ -27,11 +27,15 @@ from grader.simulator.memory import ArrayRef
 from grader.simulator.numba_types import plain
 from grader.simulator.program import Registers
 from grader.simulator.registry import DEVICE_CALLS, named_arguments
+from grader.simulator.spots import Located, Spot
 from grader.vector_access import BYTES, LANES, load4, store4
 
 _FLOAT32 = np.dtype(np.float32)
 _SHIFT = BYTES.bit_length() - 1
+_ELEMENT_SHIFT = _FLOAT32.itemsize.bit_length() - 1
 Index = tuple[Any, ...]
+# Under which a place's accesses are remembered: by elements of the array, and by those of 16 bytes.
+Keys = tuple[tuple[int, str], tuple[int, str]]
 
 
 class _Wide:
@@ -43,11 +47,38 @@ class _Wide:
     def __init__(self) -> None:
         self._array: ArrayRef | None = None
         self._made: ArrayRef | None = None
+        self._starts: ArrayRef | None = None  # the elements at which an access may begin
+
+    def again(self, machine: Machine, array: ArrayRef, index: Index, keys: Keys) -> tuple[ArrayRef, Spot, int] | None:
+        """The elements of 16 bytes that all lanes accessed before, moved by what they share; None if it is no such
+        access, or not all of it is inside and aligned.
+        """
+        if machine.lanes is not None or array is not self._array or self._made is None or self._starts is None:
+            return None
+        spot, whole = machine.spots.get(keys[0]), machine.spots.get(keys[1])
+        if spot is None or whole is None or whole.array is not self._made:
+            return None
+        shift = spot.shift(self._starts, index)
+        if shift is None or (spot.first + shift) % LANES:
+            return None
+        return self._made, whole, (spot.first + shift) // LANES - whole.first
+
+    def keep(self, machine: Machine, array: ArrayRef, index: Index, at: Any, key: tuple[int, str]) -> None:
+        """Remember where all lanes access an array."""
+        machine.spots.pop(key, None)
+        if array is not self._array or self._starts is None:
+            return
+        elements = (at >> _ELEMENT_SHIFT) + machine.segment_base(array.space, _FLOAT32.itemsize)
+        spot = Spot.of(self._starts, index, elements, _FLOAT32.itemsize)
+        if spot is not None:
+            machine.spots[key] = spot
 
     def of(self, array: ArrayRef, at: Any) -> tuple[ArrayRef, Any]:
         """An array of 16-byte elements, and which of them begin at the bytes ``at`` of the array's space."""
         if array is not self._array:
-            self._array, self._made = array, _as_wide(array)
+            self._array, self._made, self._starts = array, _as_wide(array), None
+            if self._made is not None:
+                self._starts = replace(array, shape=(*array.shape[:-1], array.shape[-1] - LANES + 1))
         if self._made is None:  # each lane's own array, or one that begins between two elements: a view for each
             return replace(array, dtype=WIDE, address=at, shape=(1,), strides=(BYTES,)), 0
         return self._made, (at - array.address) >> _SHIFT
@@ -91,10 +122,22 @@ def _store(body: Body, target: Any, expr: Any, signature: Any) -> None:
 
 
 def _load_four(machine: Machine, array: ArrayRef, index: Index, wide: _Wide, place: Place) -> tuple[Any, ...]:
+    keys = (id(place), "load4"), (id(place), access.READ)
+    again = wide.again(machine, array, index, keys)
+    if again is not None:
+        whole, spot, shift = again
+        packed = access.load_moved(machine, whole, spot, shift, place)
+        if packed is None:
+            there = Located(spot.elements + shift, None, BYTES, spot, shift)
+            packed = access.load_at(machine, whole, there, place)
+        return _apart(packed)
     at, good = _located(machine, array, index, (place, "load4", access.READ))
     if good is None:
         whole, element = wide.of(array, at)
-        return _apart(access.load(machine, whole, (element,), place))
+        packed = access.load(machine, whole, (element,), place)
+        if machine.lanes is None:
+            wide.keep(machine, array, index, at, keys[0])
+        return _apart(packed)
     found = np.zeros((LANES, machine.active), _FLOAT32)
     if good.size:
         with machine.only(good):
@@ -106,14 +149,22 @@ def _load_four(machine: Machine, array: ArrayRef, index: Index, wide: _Wide, pla
 def _store_four(
     machine: Machine, array: ArrayRef, index: Index, values: tuple[Any, ...], wide: _Wide, place: Place
 ) -> None:
-    at, good = _located(machine, array, index, (place, "store4", "Write to"))
+    keys = (id(place), "store4"), (id(place), access.WRITE)
+    again = wide.again(machine, array, index, keys)
+    if again is None:
+        at, good = _located(machine, array, index, (place, "store4", access.WRITE))
     together = np.empty((machine.active, LANES), _FLOAT32)
     for lane, value in enumerate(values):
         together[:, lane] = value
     packed = together.view(WIDE)[:, 0]
-    if good is None:
+    if again is not None:
+        whole, spot, shift = again
+        access.store_at(machine, whole, Located(spot.elements + shift, None, BYTES, spot, shift), packed, place)
+    elif good is None:
         whole, element = wide.of(array, at)
         access.store(machine, whole, (element,), packed, place)
+        if machine.lanes is None:
+            wide.keep(machine, array, index, at, keys[0])
     elif good.size:
         with machine.only(good):
             whole, element = wide.of(take(array, good), take(at, good))
