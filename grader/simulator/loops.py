@@ -171,7 +171,17 @@ def next_item(body: Body, target: Any, expr: Any) -> None:
     register, loop = body.register(target.name), body.static.get(expr.value.name)
     if not isinstance(loop, Loop):
         raise body.unknown("this loop")
-    body.add(lambda m, r: r.__setitem__(register, loop.next(m, r)), loop.registers, (register,))
+    if isinstance(loop, RangeLoop):
+        position = loop.position
+
+        def step(m: Machine, r: Registers) -> None:
+            r[register] = advance(m, position, r[position])
+    else:
+
+        def step(m: Machine, r: Registers) -> None:
+            r[register] = loop.next(m, r)
+
+    body.add(step, loop.registers, (register,))
 
 
 def begin_iterator(body: Body, target: Any, expr: Any, signature: Any) -> None:

@@ -53,12 +53,16 @@ class Numbering:
 
     def block_of_mark(self, mark: Threads) -> Threads:
         """The block that a mark is about; NOBODY for MANY and NOBODY."""
+        if mark.size and mark.min() >= 0:  # single threads: mostly
+            return self.block(mark)
         code = -2 - mark
         several = np.where(code & 1, code >> 1, code >> (1 + self._warp_to_block))
         return np.where(mark >= 0, self.block(mark), np.where((mark == MANY) | (mark == NOBODY), NOBODY, several))
 
     def warp_of_mark(self, mark: Threads) -> Threads:
         """The warp that a mark is about; NOBODY where it is not about one warp alone."""
+        if mark.size and mark.min() >= 0:
+            return self.warp(mark)
         code = -2 - mark
         one_warp = (mark < NOBODY) & (mark != MANY) & ((code & 1) == 0)
         return np.where(mark >= 0, self.warp(mark), np.where(one_warp, code >> 1, NOBODY))

@@ -29,9 +29,9 @@ def advance(machine: Machine, register: int, iterator: RangeIterator) -> tuple[A
     """The next value and whether there is one, for the active lanes; moves the shared state on."""
     lanes = machine.lanes
     if iterator.is_uniform() and (lanes is None or not machine.live_elsewhere(register)):
-        if iterator.remaining <= 0:
-            return iterator.next, np.False_
         value = iterator.next
+        if iterator.remaining <= 0:
+            return value, np.False_
         iterator.next = value + iterator.step
         iterator.remaining -= 1
         return value, np.True_

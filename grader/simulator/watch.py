@@ -147,15 +147,17 @@ class Watch:
         regions = shadow.regions_of(array.root)
         for region in regions:
             region.touch(touch.epoch)
-        if not any(region.written for region in regions):
+        written = any(region.written for region in regions)
+        if written:
+            self._races.check(shadow.writes, touch, array, ("reads", "wrote"))
+            self._check_set_up(shadow, touch, array, "reads")
+        # When it is marked matters to what comes in between: a fence, and a barrier of the grid.
+        if not written or (array.space == "shared" and not self._fences.are_used):
             shared = array.space == "shared" and inside is None
-            span = self._span(array, there) if shared else ANYWHERE
-            regions[0].put_off(touch, touch.granules.size, span)
+            regions[0].put_off(touch, touch.granules.size, self._span(array, there) if shared else ANYWHERE)
             if regions[0].unmarked > MAX_UNMARKED:
                 shadow.mark_reads(regions, self._number, self._fences.order)
             return
-        self._races.check(shadow.writes, touch, array, ("reads", "wrote"))
-        self._check_set_up(shadow, touch, array, "reads")
         shadow.mark_reads(regions, self._number, self._fences.order)
         shadow.mark_read(touch, self._number, self._fences.order)
         for region in regions:
