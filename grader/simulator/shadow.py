@@ -47,13 +47,26 @@ class Region:
     unmarked_span: Span = (0, 0)  # where in shared memory they are, or beyond
     marked: bool = False  # whether reads have been marked since
     written: bool = False
-    newest: int = -1  # the most barriers that the block of somebody who touched it had passed
+    by_all: bool = False  # whether all blocks of the wave may have touched it
+    by: npt.NDArray[np.bool_] | None = None  # else by block of the wave: whether it may have, since its last barrier
 
-    def touch(self, epoch: Any) -> None:
-        """Somebody touches it whose block has passed ``epoch`` barriers (one number, or one per lane)."""
-        newest = epoch.max(initial=-1) if isinstance(epoch, np.ndarray) else epoch
-        if newest > self.newest:
-            self.newest = int(newest)
+    def touch(self, slots: npt.NDArray[Any] | None, blocks: int) -> None:
+        """These of a wave's blocks (None: all) touch it."""
+        if slots is None or self.by_all:
+            self.by_all = True
+            return
+        if self.by is None:
+            self.by = np.zeros(blocks, bool)
+        self.by[slots] = True
+
+    def is_left_by(self, slots: npt.NDArray[Any], alive: npt.NDArray[np.bool_]) -> bool:
+        """These blocks pass a barrier: whether none of those that are ``alive`` has touched it since its last one."""
+        if self.by_all:
+            self.by_all, self.by = False, np.ones(alive.size, bool)
+        if self.by is None:
+            return True
+        self.by[slots] = False
+        return not (self.by & alive).any()
 
     def put_off(self, read: Touch | Callable[[], Touch], accesses: int, span: Span) -> None:
         """Keep a read that has not been marked."""
@@ -168,12 +181,15 @@ class Shadow:
                 codes[(touch() if callable(touch) else touch).granules] |= READ
         return codes
 
-    def forget_before(self, epoch: int) -> None:
-        """Every block that still runs has passed ``epoch`` barriers: nobody races with what came before the last one.
+    def forget(self, slots: npt.NDArray[Any] | None, alive: npt.NDArray[np.bool_] | None) -> None:
+        """These blocks (None: all) of those that are ``alive`` pass a barrier: nobody races with what came before.
 
-        Blocks that came to it early may have touched something since: that stays.
+        What others have touched since their last one stays.
         """
-        self.regions = {root: region for root, region in self.regions.items() if region.newest >= epoch}
+        if slots is None or alive is None:
+            self.regions = {}
+            return
+        self.regions = {root: each for root, each in self.regions.items() if not each.is_left_by(slots, alive)}
 
 
 def _add(mark: Mark, touch: Touch, numbering: Numbering, published: Order) -> None:

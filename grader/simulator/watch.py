@@ -23,7 +23,7 @@ from grader.simulator.first_writes import FirstWrites
 from grader.simulator.marks import ATOMIC, NOBODY, PLAIN, SILENT, Mark, Numbering, Threads, Touch
 from grader.simulator.memory import ArrayRef
 from grader.simulator.races import Races, Same, same_value
-from grader.simulator.shadow import ANYWHERE, Shadow, Shadows, Span
+from grader.simulator.shadow import ANYWHERE, Region, Shadow, Shadows, Span
 from grader.simulator.spots import Located, Spot
 from grader.simulator.touched import Touched
 from grader.simulator.warp_order import WarpOrder
@@ -74,10 +74,7 @@ class Watch:
             self._epoch[slots] += 1
         shadow = self._shadows.of_shared()
         if shadow is not None:
-            epoch = self._epoch
-            if isinstance(epoch, np.ndarray):
-                epoch = epoch[self._machine.wave.alive_per_block() > 0].min(initial=np.iinfo(np.int32).max)
-            shadow.forget_before(int(epoch))
+            shadow.forget(slots, None if slots is None else wave.alive_per_block() > 0)
 
     def passed_grid_barrier(self) -> None:
         """All threads of the launch have met: what comes is ordered behind all that was."""
@@ -123,6 +120,22 @@ class Watch:
             return self._active_threads()
         return self._threads if lanes is None else self._threads[lanes]
 
+    def _active_slots(self) -> npt.NDArray[Any] | None:
+        """The blocks of the wave that active lanes are of; None: all."""
+        machine = self._machine
+        if machine.lanes is None:
+            return None
+        blocks = machine.wave.blocks
+        return np.flatnonzero(np.bincount(np.broadcast_to(machine.per_lane("slot"), machine.active), minlength=blocks))
+
+    def _touch_regions(self, array: ArrayRef, regions: list[Region]) -> None:
+        """The active lanes touch these regions."""
+        if array.space != "shared":
+            return
+        slots = self._active_slots()
+        for region in regions:
+            region.touch(slots, self._machine.wave.blocks)
+
     def fence(self, *, for_device: bool) -> None:
         """The active lanes execute ``threadfence`` or ``threadfence_block``."""
         shadow = self._shadows.of_shared()
@@ -145,8 +158,7 @@ class Watch:
             return
         touch = self._touch(shadow, array, elements, inside, place, unit, atomic=False)
         regions = shadow.regions_of(array.root)
-        for region in regions:
-            region.touch(touch.epoch)
+        self._touch_regions(array, regions)
         written = any(region.written for region in regions)
         if written:
             self._races.check(shadow.writes, touch, array, ("reads", "wrote"))
@@ -185,7 +197,7 @@ class Watch:
             touch = Touch(spot.elements + shift, threads, epoch, warp_epoch, site, PLAIN, time)
             return self._shadows.in_granules(touch, shadow, array, spot.unit)
 
-        region.touch(epoch)
+        region.touch(None, 0)
         span = self._span(array, Located(spot.elements, None, spot.unit, spot, shift)) if array.space == "shared" else ANYWHERE
         region.put_off(later, UNMADE, span)
         if region.unmarked > MAX_UNMARKED:
@@ -233,8 +245,8 @@ class Watch:
         if silent is not None and silent.any():
             touch.kind = np.where(silent & self._is_first_here(shadow.writes, touch), SILENT, PLAIN).astype(np.uint8)
         shadow.writes.set(touch)
+        self._touch_regions(array, regions)
         for region in regions:
-            region.touch(touch.epoch)
             region.written = True
         spread = np.repeat(values, repeat) if repeat > 1 and isinstance(values, np.ndarray) else values
         self._races.check_crowd(shadow, touch, array, spread)
@@ -256,8 +268,8 @@ class Watch:
             if array.space == "global":
                 shadow.keep_set_up(touch, self._number)
             shadow.mark_atomic(touch, self._number, self._fences.order)
+            self._touch_regions(array, regions)
             for region in regions:
-                region.touch(touch.epoch)
                 region.written = True
         # What it sees orders what comes after it, not itself.
         self._fences.atomic(self._active_threads(), self._time)

@@ -117,7 +117,7 @@ def test_short_cuts_change_no_finding_no_count_and_no_result(launch, tmp_path, m
     monkeypatch.setattr(_Pattern, "fits", lambda *_: False)
     monkeypatch.setattr(Region, "is_read_in", lambda *_: True)
     monkeypatch.setattr(Region, "is_written_to", lambda _: True)
-    monkeypatch.setattr(Shadow, "forget_before", lambda *_: None)
+    monkeypatch.setattr(Shadow, "forget", lambda *_: None)
     monkeypatch.setattr(watch, "MAX_UNMARKED", 0)
     *expected, others = run(launch, module.kernel, blocks)
     assert found == expected
