@@ -11,7 +11,10 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from grader.simulator.configuration import Triple
 from grader.simulator.execution import Execution
@@ -28,6 +31,18 @@ from grader.simulator.wave import Wave
 
 if TYPE_CHECKING:
     from grader.simulator.raising import Raised
+
+
+@dataclass
+class About:
+    """What has been found out about the active lanes, as far as somebody asked: groups of lanes run many blocks."""
+
+    lanes: LaneIndex | None
+    coordinates: dict[str, Any] = field(default_factory=dict)
+    bases: dict[tuple[str, int], Any] = field(default_factory=dict)  # of segments, by space and itemsize
+    warps: int = 0
+    threads: Any = None
+    slots: LaneIndex | None = None
 
 
 class Machine:
@@ -56,10 +71,8 @@ class Machine:
         # The same, of local arrays at indices that all lanes share.
         self.locksteps: dict[tuple[int, str], Lockstep] = {}
         self.execution = Execution(self, program)
-        # Coordinates of the active lanes, as far as they have been asked for, and how many warps they are of.
-        self._of_active: dict[str, Any] = {}
-        self._active_warps = 0
-        self._threads: Any = None
+        self._about = About(None)
+        self._group = self._about  # the group of lanes that the scheduler has chosen; the active ones may be some of it
         self.memory = memory
         self.wave: Wave
         self.watch: Watch
@@ -76,9 +89,10 @@ class Machine:
         value = self.wave.coordinate(name)
         if self.lanes is None or not is_wide(value):
             return value
-        if name not in self._of_active:
-            self._of_active[name] = value[self.lanes]
-        return self._of_active[name]
+        known = self._about.coordinates
+        if name not in known:
+            known[name] = value[self.lanes]
+        return known[name]
 
     def example(self, positions: LaneIndex) -> tuple[tuple[Triple, Triple], ...]:
         """Block and thread index of the first of some active lanes (positions among them), for a message."""
@@ -86,15 +100,24 @@ class Machine:
 
     def active_warps(self) -> int:
         """How many warps the active lanes are of."""
-        if not self._active_warps:
-            self._active_warps = self.wave.warps_of(self.lanes)
-        return self._active_warps
+        if not self._about.warps:
+            self._about.warps = self.wave.warps_of(self.lanes)
+        return self._about.warps
 
     def active_threads(self) -> Any:
         """The active lanes among all threads of the launch: positions, or a slice."""
-        if self._threads is None:
-            self._threads = self.wave.launch_threads(self.lanes)
-        return self._threads
+        if self._about.threads is None:
+            self._about.threads = self.wave.launch_threads(self.lanes)
+        return self._about.threads
+
+    def active_slots(self) -> LaneIndex | None:
+        """The blocks of the wave that the active lanes are of; None for all of them."""
+        if self.lanes is None:
+            return None
+        if self._about.slots is None:
+            slots = np.broadcast_to(self.per_lane("slot"), self.active)
+            self._about.slots = np.flatnonzero(np.bincount(slots, minlength=self.wave.blocks))
+        return self._about.slots
 
     def forget_spots(self) -> None:
         """What was found out about accesses need not hold any more."""
@@ -104,18 +127,24 @@ class Machine:
 
     def _activate(self, lanes: LaneIndex | None, count: int) -> None:
         self.lanes, self.active = lanes, count
-        self._of_active = {}
-        self._active_warps = 0
-        self._threads = None
+        self._about = self._group if lanes is self._group.lanes else About(lanes)
+
+    def _forget_lanes(self) -> None:
+        """The wave is another one, or has other lanes: nothing is known about any."""
+        self.lanes = None
+        self._about = self._group = About(None)
 
     def segment_base(self, space: str, itemsize: int) -> Any:
         """Where each active lane's segment of a space starts, in elements of ``itemsize`` bytes."""
         if space in {"global", "const"}:
             return 0
         value = self.wave.segment_base(space, self.spaces[space].segment, itemsize)
-        if self.lanes is not None and is_wide(value):
-            return value[self.lanes]
-        return value
+        if self.lanes is None or not is_wide(value):
+            return value
+        known = self._about.bases
+        if (space, itemsize) not in known:
+            known[space, itemsize] = value[self.lanes]
+        return known[space, itemsize]
 
     @contextmanager
     def only(self, positions: LaneIndex) -> Iterator[None]:

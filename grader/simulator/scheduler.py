@@ -83,6 +83,7 @@ class Scheduler(Machine):
         self.watch.begin_wave()
         self.traffic.begin_wave()
         self.forget_spots()
+        self._forget_lanes()
         while self._pending or self._barriers:
             if not self._pending:
                 self._release(stuck=True)
@@ -157,6 +158,7 @@ class Scheduler(Machine):
         self._frames.keep(lanes)
         self.wave.keep(lanes)
         self.forget_spots()
+        self._forget_lanes()
         self.traffic.lanes_left()
 
     def _run_together(self, index: int) -> bool:
@@ -164,6 +166,7 @@ class Scheduler(Machine):
         blocks, registers, waits, ran = self.program.blocks, self._registers, self.waits, self.execution.ran_by_all
         weight = max(self.wave.total, MANY_LANES)
         self._activate(None, self.wave.total)
+        self._group = self._about
         try:
             while True:
                 block = blocks[index]
@@ -195,6 +198,7 @@ class Scheduler(Machine):
         block = self.program.blocks[index]
         self.running = index
         self._activate(lanes, self.wave.total if lanes is None else lanes.size)
+        self._group = self._about
         self.execution.ran(index)
         registers = self._registers
         if lanes is None:

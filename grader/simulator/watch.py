@@ -120,19 +120,11 @@ class Watch:
             return self._active_threads()
         return self._threads if lanes is None else self._threads[lanes]
 
-    def _active_slots(self) -> npt.NDArray[Any] | None:
-        """The blocks of the wave that active lanes are of; None: all."""
-        machine = self._machine
-        if machine.lanes is None:
-            return None
-        blocks = machine.wave.blocks
-        return np.flatnonzero(np.bincount(np.broadcast_to(machine.per_lane("slot"), machine.active), minlength=blocks))
-
     def _touch_regions(self, array: ArrayRef, regions: list[Region]) -> None:
         """The active lanes touch these regions."""
         if array.space != "shared":
             return
-        slots = self._active_slots()
+        slots = self._machine.active_slots()
         for region in regions:
             region.touch(slots, self._machine.wave.blocks)
 
