@@ -17,12 +17,12 @@ findings and counters. No GPU, driver or CUDA toolkit takes part. In the order i
 - ``memory`` holds the address spaces, ``lane_values`` what lanes have in registers; ``access`` reads and writes
   memory where ``addressing`` finds an element, ``atomics`` do both; ``views`` are parts of arrays, ``ranges`` counts;
 - ``operations`` says what operators and functions mean on lanes; ``scalar_calls``, ``libdevice_calls``,
-  ``half_calls``, ``vector_calls``, ``memory_calls``, ``wide_access`` and ``ufunc_calls`` add what Numba and
-  ``grader.vector_access`` offer beyond (``rounding`` rounds as asked); ``pointers`` are raw addresses, ``printing`` is
-  what threads print, ``raising`` what they raise;
-- ``watch`` (with ``shadow``, ``marks``, ``fences``, ``warp_order``, ``races``) looks for races, ``first_writes`` for
-  reads of what nobody wrote, ``findings`` collects; ``touched`` is what remains of it for launches on other streams, of
-  which ``streams`` knows the order, and ``stream_races`` where there is none;
+  ``half_calls``, ``vector_calls``, ``memory_calls``, ``wide_access`` (with ``wide_elements``) and ``ufunc_calls`` add
+  what Numba and ``grader.vector_access`` offer beyond (``rounding`` rounds as asked); ``pointers`` are raw addresses,
+  ``printing`` is what threads print, ``raising`` what they raise;
+- ``watch`` (with ``shadow``, ``regions``, ``marks``, ``fences``, ``warp_order``, ``races``) looks for races,
+  ``first_writes`` for reads of what nobody wrote, ``findings`` collects; ``touched`` is what remains of it for launches
+  on other streams, of which ``streams`` knows the order, and ``stream_races`` where there is none;
 - ``traffic`` (with ``access_costs``) counts what accesses cost, ``execution`` how well warps are filled, ``spots``
   spares loops to find both out again; ``performance_advice`` (with ``promotions``, ``access_advice``) makes sentences
   of it;

@@ -135,7 +135,7 @@ def store_at(machine: Machine, array: ArrayRef, there: Located, value: Any, plac
 
 
 def _store_again(machine: Machine, array: ArrayRef, indices: tuple[Any, ...], value: Any, place: Place) -> bool:
-    """``store`` where a loop repeats it and nothing has to be found out again; False, and nothing is done, elsewhere."""
+    """``store`` where a loop repeats it and nothing has to be found out again; elsewhere False, and nothing is done."""
     lockstep = machine.locksteps.get((id(place), WRITE))
     elements = None if lockstep is None else lockstep.find(array, indices)
     if lockstep is None or elements is None or getattr(value, "dtype", None) is not elements.dtype:

@@ -190,8 +190,9 @@ def _subscript(body: Body, target: Any, value: Any, index: Any) -> None:
     positions = tuple(r for r, _ in indices)
     if len(indices) == value_type.ndim and all(isinstance(t, types.Integer) for _, t in indices):
         get = views.view if is_record(value_type.dtype) else access.load
-        step = _element_step(register, source, positions, place, get)
-    elif all(isinstance(t, types.Integer | types.SliceType | types.EllipsisType | types.NoneType) for _, t in indices):
+        body.add(_element_step(register, source, positions, place, get), (source, *positions), (register,))
+        return
+    if all(isinstance(t, types.Integer | types.SliceType | types.EllipsisType | types.NoneType) for _, t in indices):
         element = is_scalar(body.type_of(target))  # a[i, ...] of one axis
 
         def step(m: Machine, r: Registers) -> None:

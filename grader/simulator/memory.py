@@ -3,7 +3,8 @@
 In: sizes, and bytes of the host's arrays. Out: addresses, ``ArrayRef``s.
 
 A space is one flat stretch of bytes: global memory is one segment that all lanes share, shared memory has a
-segment per block of the wave, local memory one per lane. An array is an address, a shape and strides, each the
+segment per block of the wave, local memory one per lane; mostly these are interleaved, as on a GPU: an element of one
+lane lies beside that of the next lane at the same address. An array is an address, a shape and strides, each the
 same for all lanes (a Python int) or one value per lane (an int64 array): views differ by lane in
 ``for row in a`` and ``b = a if c else a[1:]``. Lanes may even hold arrays of different buffers or spaces
 (``b = a if c else s``): then ``which`` says for each lane which of ``sources`` its array belongs to.

@@ -154,7 +154,7 @@ class Program:
     text_bytes: int = 0  # of formats for printing, in constant memory
     float64_lines: set[Place] = field(default_factory=set)  # that compute in float64 themselves, not in Numba's code
     promotions: dict[Place, str] = field(default_factory=dict)  # why they do
-    # Whether elements of local arrays are only ever accessed as what they were made as: numbers of a power of two bytes.
+    # Whether elements of local arrays are only accessed as what they were made as, numbers of a power of two bytes.
     # Then those of all lanes at one index lie side by side; else each lane has a segment of its own.
     interleaved: bool = True
     shared_granule: int = 8  # the smallest element of any shared array, in bytes

@@ -163,7 +163,8 @@ class Scheduler(Machine):
 
     def _run_together(self, index: int) -> bool:
         """Run all lanes from block ``index`` on as one group, until they part, wait or end; whether they hang."""
-        blocks, registers, waits, ran = self.program.blocks, self._registers, self.waits, self.execution.ran_by_all
+        blocks, registers, pending = self.program.blocks, self._registers, self._pending
+        waits, ran = self.waits, self.execution.ran_by_all
         weight = max(self.wave.total, MANY_LANES)
         self._activate(None, self.wave.total)
         self._group = self._about
@@ -187,7 +188,7 @@ class Scheduler(Machine):
                 if self._unclocked >= CLOCK_EVERY_LANES:
                     self._look_at_clock((index,))
                 waits.issues += 1
-                if (waits.looking or waits.issues >= waits.next_look) and waits.look(index, None, self._pending, registers):
+                if (waits.looking or waits.issues >= waits.next_look) and waits.look(index, None, pending, registers):
                     waits.report(self.findings, None, self._sources.loop_around)
                     self._give_up()
                     return True

@@ -54,9 +54,7 @@ class Spot:
     _ranges: dict[int, tuple[int, int]] = field(default_factory=dict)
 
     @classmethod
-    def of(
-        cls, array: ArrayRef, indices: tuple[Any, ...], elements: Any, unit: int, spread: int = 1
-    ) -> Spot | None:
+    def of(cls, array: ArrayRef, indices: tuple[Any, ...], elements: Any, unit: int, spread: int = 1) -> Spot | None:
         """The spot of an access that was inside, or None where its next turn cannot be told from this one."""
         wide = [index if is_wide(index) else None for index in indices]
         if not is_wide(elements) or unit != array.dtype.itemsize:

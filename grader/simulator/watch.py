@@ -23,7 +23,8 @@ from grader.simulator.first_writes import FirstWrites
 from grader.simulator.marks import ATOMIC, NOBODY, PLAIN, SILENT, Mark, Numbering, Threads, Touch
 from grader.simulator.memory import ArrayRef
 from grader.simulator.races import Races, Same, same_value
-from grader.simulator.shadow import ANYWHERE, Region, Shadow, Shadows, Span
+from grader.simulator.regions import ANYWHERE, Region, Span
+from grader.simulator.shadow import Shadow, Shadows
 from grader.simulator.spots import Located, Spot
 from grader.simulator.touched import Touched
 from grader.simulator.warp_order import WarpOrder
@@ -162,7 +163,6 @@ class Watch:
             if regions[0].unmarked > MAX_UNMARKED:
                 shadow.mark_reads(regions, self._number, self._fences.order)
             return
-        shadow.mark_reads(regions, self._number, self._fences.order)
         shadow.mark_read(touch, self._number, self._fences.order)
         for region in regions:
             region.marked = True
@@ -190,8 +190,8 @@ class Watch:
             return self._shadows.in_granules(touch, shadow, array, spot.unit)
 
         region.touch(None, 0)
-        span = self._span(array, Located(spot.elements, None, spot.unit, spot, shift)) if array.space == "shared" else ANYWHERE
-        region.put_off(later, UNMADE, span)
+        there = Located(spot.elements, None, spot.unit, spot, shift)
+        region.put_off(later, UNMADE, self._span(array, there) if array.space == "shared" else ANYWHERE)
         if region.unmarked > MAX_UNMARKED:
             shadow.mark_reads([region], self._number, self._fences.order)
         return True

@@ -8,8 +8,6 @@ accesses looks at this one, too: costs, races, first writes. Lanes for which tha
 
 from __future__ import annotations
 
-import math
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -27,68 +25,12 @@ from grader.simulator.memory import ArrayRef
 from grader.simulator.numba_types import plain
 from grader.simulator.program import Registers
 from grader.simulator.registry import DEVICE_CALLS, named_arguments
-from grader.simulator.spots import Located, Spot
+from grader.simulator.spots import Located
+from grader.simulator.wide_elements import WideElements
 from grader.vector_access import BYTES, LANES, load4, store4
 
 _FLOAT32 = np.dtype(np.float32)
-_SHIFT = BYTES.bit_length() - 1
-_ELEMENT_SHIFT = _FLOAT32.itemsize.bit_length() - 1
 Index = tuple[Any, ...]
-# Under which a place's accesses are remembered: by elements of the array, and by those of 16 bytes.
-Keys = tuple[tuple[int, str], tuple[int, str]]
-
-
-class _Wide:
-    """An array as elements of 16 bytes, made once for each array that a place accesses in turn.
-
-    That it is the same object again tells ``spots`` that a loop repeats an access.
-    """
-
-    def __init__(self) -> None:
-        self._array: ArrayRef | None = None
-        self._made: ArrayRef | None = None
-        self._starts: ArrayRef | None = None  # the elements at which an access may begin
-
-    def again(self, machine: Machine, array: ArrayRef, index: Index, keys: Keys) -> tuple[ArrayRef, Spot, int] | None:
-        """The elements of 16 bytes that all lanes accessed before, moved by what they share; None if it is no such
-        access, or not all of it is inside and aligned.
-        """
-        if machine.lanes is not None or array is not self._array or self._made is None or self._starts is None:
-            return None
-        spot, whole = machine.spots.get(keys[0]), machine.spots.get(keys[1])
-        if spot is None or whole is None or whole.array is not self._made:
-            return None
-        shift = spot.shift(self._starts, index)
-        if shift is None or (spot.first + shift) % LANES:
-            return None
-        return self._made, whole, (spot.first + shift) // LANES - whole.first
-
-    def keep(self, machine: Machine, array: ArrayRef, index: Index, at: Any, key: tuple[int, str]) -> None:
-        """Remember where all lanes access an array."""
-        machine.spots.pop(key, None)
-        if array is not self._array or self._starts is None:
-            return
-        elements = (at >> _ELEMENT_SHIFT) + machine.segment_base(array.space, _FLOAT32.itemsize)
-        spot = Spot.of(self._starts, index, elements, _FLOAT32.itemsize)
-        if spot is not None:
-            machine.spots[key] = spot
-
-    def of(self, array: ArrayRef, at: Any) -> tuple[ArrayRef, Any]:
-        """An array of 16-byte elements, and which of them begin at the bytes ``at`` of the array's space."""
-        if array is not self._array:
-            self._array, self._made, self._starts = array, _as_wide(array), None
-            if self._made is not None:
-                self._starts = replace(array, shape=(*array.shape[:-1], array.shape[-1] - LANES + 1))
-        if self._made is None:  # each lane's own array, or one that begins between two elements: a view for each
-            return replace(array, dtype=WIDE, address=at, shape=(1,), strides=(BYTES,)), 0
-        return self._made, (at - array.address) >> _SHIFT
-
-
-def _as_wide(array: ArrayRef) -> ArrayRef | None:
-    if any(map(is_wide, array.parts())) or array.address < 0 or array.address % BYTES:
-        return None
-    whole = int(math.prod(array.shape)) // LANES
-    return replace(array, dtype=WIDE, address=int(array.address), shape=(whole,), strides=(BYTES,))
 
 
 def _positions(body: Body, index: Any) -> tuple[int, ...]:
@@ -98,7 +40,7 @@ def _positions(body: Body, index: Any) -> tuple[int, ...]:
 def _load(body: Body, target: Any, expr: Any, signature: Any) -> None:
     arguments = named_arguments(expr, "array", "index")
     register, array, place = body.register(target.name), body.register(arguments["array"].name), body.place()
-    positions, wide = _positions(body, arguments["index"]), _Wide()
+    positions, wide = _positions(body, arguments["index"]), WideElements()
 
     def step(m: Machine, r: Registers) -> None:
         r[register] = _load_four(m, r[array], tuple([r[p] for p in positions]), wide, place)
@@ -113,7 +55,7 @@ def _store(body: Body, target: Any, expr: Any, signature: Any) -> None:
     values = body.cast_register(
         body.register(given.name), plain(body.type_of(given)), types.UniTuple(types.float32, LANES)
     )
-    positions, wide = _positions(body, arguments["index"]), _Wide()
+    positions, wide = _positions(body, arguments["index"]), WideElements()
 
     def step(m: Machine, r: Registers) -> None:
         _store_four(m, r[array], tuple([r[p] for p in positions]), r[values], wide, place)
@@ -121,7 +63,7 @@ def _store(body: Body, target: Any, expr: Any, signature: Any) -> None:
     body.add(step, (array, values, *positions), ())
 
 
-def _load_four(machine: Machine, array: ArrayRef, index: Index, wide: _Wide, place: Place) -> tuple[Any, ...]:
+def _load_four(machine: Machine, array: ArrayRef, index: Index, wide: WideElements, place: Place) -> tuple[Any, ...]:
     keys = (id(place), "load4"), (id(place), access.READ)
     again = wide.again(machine, array, index, keys)
     if again is not None:
@@ -147,7 +89,7 @@ def _load_four(machine: Machine, array: ArrayRef, index: Index, wide: _Wide, pla
 
 
 def _store_four(
-    machine: Machine, array: ArrayRef, index: Index, values: tuple[Any, ...], wide: _Wide, place: Place
+    machine: Machine, array: ArrayRef, index: Index, values: tuple[Any, ...], wide: WideElements, place: Place
 ) -> None:
     keys = (id(place), "store4"), (id(place), access.WRITE)
     again = wide.again(machine, array, index, keys)

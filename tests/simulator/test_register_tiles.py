@@ -61,7 +61,7 @@ def test_a_value_that_was_read_stays_when_the_tile_changes(launch):
         for i in range(2):
             mine[i] = t
         total = float32(0)
-        for turn in range(3):
+        for _turn in range(3):
             for i in range(2):
                 before = mine[i]
                 mine[i] = before + 1
@@ -82,7 +82,7 @@ def test_an_element_that_nobody_wrote_is_found_in_every_turn(launch):
                 if i + j < 3:  # all but the last
                     acc[i, j] = t
         total = float32(0)
-        for turn in range(4):
+        for _turn in range(4):
             for i in range(2):
                 for j in range(3):
                     total += acc[i, j]
@@ -101,7 +101,7 @@ def test_an_element_written_by_some_lanes_only_is_found_for_the_others(launch):
             if i < 3 or t < 60:
                 mine[i] = t
         total = float32(0)
-        for turn in range(3):
+        for _turn in range(3):
             for i in range(4):
                 total += mine[i]
         out[t] = total
@@ -119,7 +119,7 @@ def test_an_index_outside_of_a_tile_is_found_in_every_turn(launch, verb):
             for j in range(4):
                 acc[i, j] = 1
         total = float32(0)
-        for turn in range(3):
+        for _turn in range(3):
             for i in range(2):
                 for j in range(5):
                     total += acc[i, j]
@@ -128,7 +128,7 @@ def test_an_index_outside_of_a_tile_is_found_in_every_turn(launch, verb):
     def writes(out):
         acc = cuda.local.array((2, 4), float32)
         t = cuda.threadIdx.x
-        for turn in range(3):
+        for _turn in range(3):
             for i in range(2):
                 for j in range(5):
                     acc[i, j] = i
@@ -148,7 +148,7 @@ def test_a_computed_index_below_zero_is_told_of_in_every_turn(launch):
         for i in range(4):
             mine[i] = i
         total = float32(0)
-        for turn in range(3):
+        for _turn in range(3):
             for i in range(4):
                 total += mine[i - 1] * (i + 1)
         out[t] = total
@@ -195,7 +195,7 @@ def test_lanes_that_go_on_alone_keep_their_tiles(launch):
                 mine[i] = 10 * t + i + turn
         if t % 3 == 0:
             return
-        for turn in range(2):
+        for _turn in range(2):
             for i in range(3):
                 mine[i] += mine[i]
         for i in range(3):
@@ -208,6 +208,27 @@ def test_lanes_that_go_on_alone_keep_their_tiles(launch):
     gone_on = np.count_nonzero(np.arange(THREADS) % 3)
     assert result.counters["local_loads"] == gone_on * (2 * 3 * 2 + 3)
     assert result.counters["local_stores"] == THREADS * 6 + gone_on * 6
+
+
+def test_lanes_that_leave_a_loop_take_nothing_from_those_that_stay(launch):
+    def kernel(out):
+        mine = cuda.local.array(3, float32)
+        t = cuda.threadIdx.x
+        for i in range(3):
+            mine[i] = 10 * t + i
+        for turn in range(4):
+            for i in range(3):
+                mine[i] += 1
+            if turn == 1 and t % 4 < 2:
+                return
+        for i in range(3):
+            out[t, i] = mine[i]
+
+    out = zeros(THREADS, 3)
+    result = launch(kernel, 1, THREADS, out)
+    t, i = np.mgrid[:THREADS, :3]
+    np.testing.assert_array_equal(out, np.where(t % 4 < 2, 0, 10 * t + i + 4))
+    assert result.counters["local_stores"] == THREADS * (3 + 2 * 3) + THREADS // 2 * 2 * 3
 
 
 def test_an_index_per_lane_and_one_for_all_may_take_turns(launch):
@@ -247,7 +268,7 @@ def test_what_is_put_into_a_tile_becomes_a_number_of_its_kind(launch):
     def kernel(x, out):
         small, large = cuda.local.array(2, int8), cuda.local.array(2, float64)
         t = cuda.threadIdx.x
-        for turn in range(2):
+        for _turn in range(2):
             for i in range(2):
                 small[i] = x[t] + 100 * i
                 large[i] = x[t] * 0.1
@@ -380,7 +401,36 @@ def test_reads_and_writes_that_meet_in_one_element_only_are_a_race(launch, first
         tile[t + first] = 0
         out[t] = value
 
-    assert errors(launch(kernel, 2, THREADS, zeros(THREADS), first)) == found
+    def turned_round(out, first):
+        tile = cuda.shared.array(192, float32)
+        t = cuda.threadIdx.x
+        tile[t] = tile[t + 64] = tile[t + 128] = t
+        cuda.syncthreads()
+        value = tile[t + first]
+        tile[t] = 0
+        out[t] = value
+
+    for each in (kernel, turned_round):
+        assert errors(launch(each, 2, THREADS, zeros(THREADS), first)) == found
+
+
+@pytest.mark.parametrize("fence", [False, True])
+def test_what_a_neighbour_read_behind_a_syncwarp_may_not_be_written_again(launch, fence):
+    def kernel(out, fence):
+        tile = cuda.shared.array(64, float32)
+        t = cuda.threadIdx.x
+        if fence:
+            cuda.threadfence_block()
+        tile[t] = t
+        cuda.syncwarp()
+        value = tile[t ^ 1]
+        tile[t] = 0
+        out[t] = value
+
+    result = launch(kernel, 1, THREADS, zeros(THREADS), fence)
+    (race,) = (f for f in result.findings if f.severity is Severity.ERROR)
+    assert race.kind == "race"
+    assert "writes what thread 1 of block 0 read" in " ".join(str(race).split())
 
 
 def test_a_read_behind_a_write_elsewhere_is_remembered(launch):
@@ -478,6 +528,41 @@ def test_fours_that_a_loop_moves_out_of_their_row_are_found(launch, verb, shape,
     assert told(result, "misaligned-access") == np.count_nonzero((column % 4 > 0) & ~outside)
 
 
+@pytest.mark.parametrize("verb", ["load4", "store4"])
+def test_fours_that_a_loop_moves_half_over_the_end_are_found(launch, verb):
+    def loads(x, out):
+        t = cuda.threadIdx.x
+        for k in range(3):
+            out[t] += load4(x, 4 * (t + k))[0]
+
+    def stores(x, out):
+        t = cuda.threadIdx.x
+        for k in range(3):
+            store4(x, 4 * (t + k), (1, 1, 1, 1))
+
+    result = launch(loads if verb == "load4" else stores, 1, 8, zeros(34), zeros(8))
+    assert told(result, "out-of-bounds") == 1 + 2
+
+
+def test_fours_that_all_lanes_read_and_then_some_of_them(launch):
+    def kernel(x, out):
+        tile = cuda.shared.array((4, 32), float32)
+        t = cuda.threadIdx.x
+        for k in range(4):
+            tile[k, t] = x[k, t]
+        cuda.syncthreads()
+        total = float32(0)
+        for k in range(4):
+            if k < 2 or t < 8:
+                total += load4(tile, (k, 4))[3]
+        out[t] = total
+
+    x, out = np.arange(128, dtype=np.float32).reshape(4, 32), zeros(32)
+    launch(kernel, 1, 32, x, out)
+    column = x[:, 7]
+    np.testing.assert_array_equal(out, np.where(np.arange(32) < 8, column.sum(), column[:2].sum()))
+
+
 def test_fours_in_rows_that_begin_between_two_fours_are_found_row_by_row(launch):
     def kernel(x, out):
         t = cuda.threadIdx.x
@@ -524,7 +609,7 @@ def test_fours_that_nobody_wrote_are_found_in_every_turn(launch):
             store4(tile, (k, 4 * t), (1, 1, 1, 1))
         cuda.syncthreads()
         total = float32(0)
-        for turn in range(2):
+        for _turn in range(2):
             for k in range(4):
                 total += load4(tile, (k, 4 * t))[0]
         out[t] = total
@@ -547,6 +632,8 @@ def test_blocks_of_stretches_that_run_together_know_who_they_are(launch):
         tile[t] = b
         cuda.syncthreads()
         out[b, t] = tile[31 - t] + 1000 * cuda.blockIdx.y
+        if t < 20:
+            out[b, t] += 0
 
     out = np.full((100, 32), -1, np.float32)
     sample = BlockSample(8, 1)
@@ -558,6 +645,7 @@ def test_blocks_of_stretches_that_run_together_know_who_they_are(launch):
         assert (out[block] == (block + 1000 * (block // 10) if block in chosen else -1)).all()
     assert errors(result) == []
     assert result.counters["working_blocks"] == 100
+    assert result.counters["working_threads"] == 3200
 
 
 def test_a_finding_names_the_block_of_the_launch_in_whichever_stretch_it_is(launch):

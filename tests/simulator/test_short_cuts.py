@@ -13,10 +13,11 @@ from grader.simulator import launch as launches
 from grader.simulator import watch
 from grader.simulator.fences import Fences
 from grader.simulator.marks import MANY, NOBODY, Numbering
-from grader.simulator.shadow import Region, Shadow
+from grader.simulator.regions import Region
+from grader.simulator.shadow import Shadow
 from grader.simulator.spots import Lockstep, Spot
 from grader.simulator.traffic import _Pattern
-from grader.simulator.wide_access import _Wide
+from grader.simulator.wide_elements import WideElements
 
 HEAD = """
 from numba import cuda, float32, float64, int32
@@ -173,7 +174,7 @@ def take_the_long_way(monkeypatch):
     """Switch off whatever spares looking again at what has been seen."""
     monkeypatch.setattr(Spot, "of", classmethod(lambda *_: None))
     monkeypatch.setattr(Lockstep, "of", classmethod(lambda *_: None))
-    monkeypatch.setattr(_Wide, "again", lambda *_: None)
+    monkeypatch.setattr(WideElements, "again", lambda *_: None)
     monkeypatch.setattr(launches, "translate", apart(launches.translate))
     monkeypatch.setattr(_Pattern, "fits", lambda *_: False)
     monkeypatch.setattr(Region, "is_read_in", lambda *_: True)
