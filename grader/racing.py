@@ -92,7 +92,13 @@ class Race:
         clocks = {"sm_mhz": self.after.sm_mhz, "memory_mhz": self.after.memory_mhz, "celsius": self.after.celsius}
         numbers |= {name: float(value) for name, value in clocks.items() if value is not None}
         if self.reference is not None and self.reference_speedup is not None:
-            numbers |= {"reference_ms": self.reference.median_ns / 1e6, "reference_speedup": self.reference_speedup}
+            numbers |= {
+                "reference_ms": self.reference.median_ns / 1e6,
+                "reference_low_ms": self.reference.low_ns / 1e6,
+                "reference_high_ms": self.reference.high_ns / 1e6,
+                "reference_runs": float(self.reference.runs),
+                "reference_speedup": self.reference_speedup,
+            }
         return numbers
 
 
