@@ -318,6 +318,26 @@ def test_a_tile_of_complex_numbers_has_real_and_imaginary_parts(launch):
     np.testing.assert_array_equal(out[..., 1], np.tile([0, 1], (THREADS, 1)))
 
 
+def test_operations_of_all_lanes_and_of_some_are_counted_by_turn(launch):
+    def kernel(x, out):
+        t = cuda.threadIdx.x
+        value = x[t]
+        for _turn in range(5):
+            value = value * x[t]
+        if t < 8:
+            for _turn in range(3):
+                value = value * x[t]
+        for _turn in range(2):
+            value = value * x[t]
+        out[t] = value
+
+    result = launch(kernel, 3, THREADS, np.ones(THREADS, np.float32), zeros(THREADS))
+    assert result.counters["flops_float32"] == 3 * (THREADS * 7 + 8 * 3)
+    warps = THREADS // 32
+    assert result.counters["branches"] == 3 * (warps * (6 + 1 + 3) + 4)  # of the 8 lanes' loop: one warp
+    assert result.counters["divergent_branches"] == 3
+
+
 # ------------------------------------------------------------------------------------------ buffers in turn
 
 
