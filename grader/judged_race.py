@@ -91,7 +91,7 @@ def judge_race(
                 _reference(call, terms, children),
                 terms.baseline_threads,
                 terms.limits,
-                peaks_of(children.runner, gpu, uuid, terms.limits),
+                lambda doubted: peaks_of(children.runner, gpu, uuid, terms.limits, doubted=doubted),
             )
     except Busy as why:
         raise NotMeasured(str(why)) from None

@@ -21,13 +21,22 @@ from grader.sandbox.limits import Limits
 from grader.sandbox.time_runs import measure_peaks
 
 
-def peaks_of(child: WarmChild, gpu: Mapping[str, Any], uuid: str, limits: Limits) -> Peaks:
-    """The peaks of the machine's GPU. Raises errors.Fault where they must be measured and cannot."""
+def peaks_of(child: WarmChild, gpu: Mapping[str, Any], uuid: str, limits: Limits, *, doubted: bool = False) -> Peaks:
+    """The peaks of the machine's GPU. Raises errors.Fault where they must be measured and cannot.
+
+    ``doubted``: something was faster, so they are measured again; of two measurements the larger number is the peak.
+    """
     file = user_cache_path("warpgrade") / "peaks.json"
     key = f"{gpu['name']} {uuid} driver {gpu.get('driver', '')}"
     known = _read(file)
-    if key not in known:
-        known[key] = measure_peaks(child, limits)
+    if doubted or key not in known:
+        now = measure_peaks(child, limits)
+        before = known.get(key, now)
+        known[key] = Peaks(
+            max(now.bytes_per_second, before.bytes_per_second),
+            max(now.operations_per_second, before.operations_per_second),
+            now.cache_bytes,
+        )
         _write(file, known)
     return known[key]
 

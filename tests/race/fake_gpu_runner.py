@@ -2,7 +2,7 @@
 
 The script is JSON in the file that FAKE_GPU names: ``ns``, nanoseconds by the name of a kernel; ``factors``, by kernel
 a factor per job; ``first``, a factor for the first run of a job; ``wrong`` and ``dies``, [kernel, job, run] where an
-output is changed or the process ends; ``states``, what the GPU says of itself, question by question; ``wall``, what the
+output is changed or the process ends; ``states``, what the GPU says of itself, question by question; ``peaks``, what it reaches, or a list of it; ``wall``, what the
 host sees as a multiple of what the device says. Jobs are counted in a file beside the script.
 """
 
@@ -91,10 +91,15 @@ def state() -> dict[str, Any]:
     return states[min(count("state"), len(states) - 1)]
 
 
+def peaks() -> dict[str, Any]:
+    given = script().get("peaks", PEAKS)
+    return given[min(count("peaks"), len(given) - 1)] if isinstance(given, list) else given
+
+
 runner.clocked_device = FakeGpu
 runner.describe = lambda: {"name": "Fake GPU"}
 runner.state = state
-runner.peaks = lambda: script().get("peaks", PEAKS)
+runner.peaks = peaks
 
 
 if __name__ == "__main__":

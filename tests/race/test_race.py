@@ -141,6 +141,11 @@ def test_a_time_under_the_floor_is_no_record(race):
         race(peaks={"bytes_per_second": 1.0, "operations_per_second": 1e13, "cache_bytes": 0})
 
 
+def test_a_time_under_a_floor_that_was_measured_too_high_is_believed(race):
+    low = {"bytes_per_second": 1.0, "operations_per_second": 1e13, "cache_bytes": 0}
+    assert race(peaks=[low, low | {"bytes_per_second": 1e12}])["credit"] == 1
+
+
 def test_a_failure_says_how_far_the_kernels_are_from_which_limit(race):
     with pytest.raises(CheckFailed) as failed:
         race(student_ms=8.0, peaks={"bytes_per_second": 1e6, "operations_per_second": 1e13, "cache_bytes": 0})
