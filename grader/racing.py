@@ -62,6 +62,8 @@ class Race:
     before: GpuState
     after: GpuState
     roofline: Roofline
+    peaks: Peaks
+    baseline_threads: int
 
     @property
     def speedup(self) -> float:
@@ -87,6 +89,9 @@ class Race:
             "copying_ms": self.copy_ns / 1e6,
             "of_limit": self.roofline.fraction,
             "limited_by_memory": float(self.roofline.limit == "memory"),
+            "peak_gb_per_s": self.peaks.bytes_per_second / 1e9,
+            "peak_gflop_per_s": self.peaks.operations_per_second / 1e9,
+            "baseline_threads": float(self.baseline_threads),
             "held_by_power": float("its power limit" in self.after.held_by),
         }
         clocks = {"sm_mhz": self.after.sm_mhz, "memory_mhz": self.after.memory_mhz, "celsius": self.after.celsius}
@@ -156,9 +161,11 @@ def run_race(
             raise NotMeasured(f"the GPU's speed changed while the {contestant.name} ran, by {abs(drift):.0%}")
     timing = timing_of(submission.times)
     work = problem.work(inputs)
-    roofline = roofline_of(work, timing.median_ns, peaks(False))
+    reached = peaks(False)
+    roofline = roofline_of(work, timing.median_ns, reached)
     if roofline.is_impossible:
-        roofline = roofline_of(work, timing.median_ns, peaks(True))
+        reached = peaks(True)
+        roofline = roofline_of(work, timing.median_ns, reached)
     if roofline.is_impossible:
         raise NotMeasured(
             f"{duration(timing.median_ns)} is less than this GPU can take ({duration(roofline.least_ns)} for the least "
@@ -174,6 +181,8 @@ def run_race(
         before,
         submission.states[-1],
         roofline,
+        reached,
+        threads,
     )
 
 

@@ -2,8 +2,9 @@
 
 The script is JSON in the file that FAKE_GPU names: ``ns``, nanoseconds by the name of a kernel; ``factors``, by kernel
 a factor per job; ``first``, a factor for the first run of a job; ``wrong`` and ``dies``, [kernel, job, run] where an
-output is changed or the process ends; ``states``, what the GPU says of itself, question by question; ``peaks``, what it reaches, or a list of it; ``wall``, what the
-host sees as a multiple of what the device says. Jobs are counted in a file beside the script.
+output is changed or the process ends; ``states``, what the GPU says of itself, question by question; ``peaks``, what it
+reaches, or a list of it; ``wall``, what the host sees as a multiple of what the device says. Jobs are counted in a file
+beside the script.
 """
 
 from __future__ import annotations
