@@ -20,6 +20,7 @@ from grader.device_names import LineInfo
 from grader.devices.base import LINE_OPTIONS, Kernel, Refused, ViewArgument, filling
 from grader.devices.cold_cache import ColdCache
 from grader.devices.driver_output import DriverOutput
+from grader.devices.gpu_state import driver_version
 from grader.devices.prints import Prints
 from grader.devices.rejected import launch_refused, rejected
 from grader.errors import DeviceFault
@@ -81,7 +82,8 @@ def _driver_version() -> str:
         major, minor = cuda.cudadrv.driver.driver.get_version()
     except Exception as error:  # a driver that does not say its version is still a driver
         return f"unknown ({error})"
-    return f"CUDA {major}.{minor}"
+    version = driver_version()
+    return f"{version} (CUDA {major}.{minor})" if version else f"CUDA {major}.{minor}"
 
 
 class CudaDevice:

@@ -53,6 +53,18 @@ def _library() -> Iterator[Any]:
         pynvml.nvmlShutdown()
 
 
+def driver_version() -> str:
+    """The version of NVIDIA's driver, as the library says it; "" where it does not."""
+    with _library() as nvml:
+        if nvml is None:
+            return ""
+        try:
+            found = nvml.nvmlSystemGetDriverVersion()
+        except nvml.NVMLError:
+            return ""
+        return found.decode() if isinstance(found, bytes) else str(found)
+
+
 def _of_library(nvml: Any, uuid: str) -> dict[str, Any]:
     """What the library says; a question that this GPU or driver does not know is left out."""
     said: dict[str, Any] = {}
