@@ -76,7 +76,6 @@ WITHOUT = [
     ("02", "test_sum_speed", "sum_in_global_memory", CheckFailed),
     ("03", "test_matmul_speed", "no_tiles", CheckFailed),
     ("04", "test_softmax_speed", "softmax_one_thread_per_row", NotMeasured),
-    ("04", "test_attention_speed", "attention_walks_the_keys_twice", CheckFailed),
 ]
 
 
