@@ -498,6 +498,25 @@ def test_dropped_arrays_give_their_memory_back():
     assert session.heap.free_bytes > free - 40 * 8192
 
 
+def test_an_array_of_a_simulator_before_is_dropped_without_harm_to_the_arrays_of_this_one():
+    live = importlib.import_module("grader.simulator.live.install")
+    for _ in range(3):
+        old = [cuda.device_array(1000) for _ in range(30)]
+        addresses = {array.__cuda_array_interface__["data"][0] for array in old}
+        simulator.uninstall()
+        simulator.install()
+        new = [cuda.to_device(np.full(1000, number)) for number in range(40)]
+        assert not addresses & {array.__cuda_array_interface__["data"][0] for array in new}
+        free = live.Installed.current.session.heap.free_bytes
+        del old
+        gc.collect()
+        cuda.current_context().deallocations.clear()
+        assert live.Installed.current.session.heap.free_bytes == free
+        assert [array.copy_to_host()[0] for array in new] == list(range(40))
+        del new
+        gc.collect()
+
+
 def test_memory_that_is_used_again_is_garbage_again(launches):
     for _ in range(30):
         values = cuda.device_array(8)

@@ -27,6 +27,8 @@ class MemoryCalls:
         self.streams = StreamOrder()
         # Told of each copy on a stream of its own: what it is, the stream, what it touches.
         self.on_copy: Callable[[str, int, tuple[Touched, ...]], None] = lambda what, stream, touched: None
+        # Heaps of simulators before this one, in which somebody still has arrays, to be dropped.
+        self.behind: tuple[Heap, ...] = ()
         # Told of copies to the host of memory that may hold garbage (place, bytes), and of memory that is freed.
         self.on_garbage: Callable[[int, int], None] = lambda place, nbytes: None
         self.on_free: Callable[[int], Any] = lambda start: None
@@ -142,7 +144,12 @@ class MemoryCalls:
                 device[:] = host
 
     def cuMemFree(self, address: Any) -> None:
-        self._free(number(address) - self.heap.base)
+        place = number(address)
+        for heap in self.behind:
+            if heap.holds(place):
+                heap.free(place - heap.base)
+                return
+        self._free(place - self.heap.base)
 
     def _free(self, start: int) -> None:
         found = self.heap.allocation(start)

@@ -10,6 +10,7 @@ import bisect
 import contextlib
 import mmap
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -45,6 +46,22 @@ class Heap(GlobalSpace):
         self._free: list[tuple[int, int]] = [(0, self.bytes.size)]  # start and size, by start
         self._starts: list[int] = []
         self._sizes: dict[int, int] = {}
+        # Python collects garbage whenever it likes, Numba frees what arrays in it had: also amid what is done here.
+        self._holds = 0
+        self._dropped: list[tuple[int, int]] = []
+
+    @property
+    def is_used(self) -> bool:
+        """Whether there is an allocation."""
+        return bool(self._starts)
+
+    def holds(self, address: int) -> bool:
+        """Whether an address is in this heap."""
+        return self.base <= address < self.base + self.bytes.size
+
+    def forget_contents(self) -> None:
+        """Give the memory back to the system; addresses stay taken, and what is allocated can be freed."""
+        self._give_back(0, self.bytes.size)
 
     @property
     def free_bytes(self) -> int:
@@ -53,6 +70,10 @@ class Heap(GlobalSpace):
 
     def allocate(self, nbytes: int, *, garbage: bool = False) -> int:
         """As ``GlobalSpace.allocate``. Raises OutOfMemory."""
+        with self._held():
+            return self._allocate(nbytes, garbage=garbage)
+
+    def _allocate(self, nbytes: int, *, garbage: bool) -> int:
         wanted = round_up(max(nbytes, 1))
         number = next((number for number, (_, size) in enumerate(self._free) if size >= wanted), None)
         if number is None:
@@ -69,7 +90,22 @@ class Heap(GlobalSpace):
 
     def free(self, start: int) -> None:
         """Give back an allocation. Raises KeyError for what is none."""
-        size = round_up(max(self._sizes.pop(start), 1))
+        self._dropped.append((start, round_up(max(self._sizes.pop(start), 1))))
+        with self._held():
+            pass
+
+    @contextlib.contextmanager
+    def _held(self) -> Iterator[None]:
+        """Frees wait until this ends."""
+        self._holds += 1
+        try:
+            yield
+            while self._holds == 1 and self._dropped:
+                self._take_back(*self._dropped.pop())
+        finally:
+            self._holds -= 1
+
+    def _take_back(self, start: int, size: int) -> None:
         del self._starts[bisect.bisect_left(self._starts, start)]
         self.garbage.discard(start)
         self._give_back(start, size)
@@ -93,12 +129,11 @@ class Heap(GlobalSpace):
 
     def allocation(self, place: int) -> tuple[int, int] | None:
         """Start and size of the allocation that a place of the heap is in; None if it is in none."""
-        number = bisect.bisect_right(self._starts, place) - 1
-        if number < 0:
-            return None
-        start = self._starts[number]
-        size = self._sizes[start]
-        return (start, size) if place < start + max(size, 1) else None
+        with self._held():
+            number = bisect.bisect_right(self._starts, place) - 1
+            start = self._starts[number] if number >= 0 else -1
+            size = self._sizes.get(start)
+            return None if size is None or place >= start + max(size, 1) else (start, size)
 
     def on_device(self, array: Any) -> ArrayRef:
         """An array with the CUDA array interface, as kernels see it. Raises KeyError where it is not in this memory."""

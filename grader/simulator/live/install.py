@@ -27,6 +27,7 @@ from grader.simulator.frontend import KernelError
 from grader.simulator.live.assign import Assignment
 from grader.simulator.live.binding import HAS_BINDING, Handle
 from grader.simulator.live.driver import AT_THE_END, CUDA_VERSION, functions
+from grader.simulator.live.heap import Heap
 from grader.simulator.live.kernel import SimulatedKernel, numbas_own
 from grader.simulator.live.session import Session
 from grader.simulator.typed_only import TypedOnly
@@ -37,9 +38,13 @@ class Installed:
     """The simulator in this process; one at a time. ``undo`` takes it out."""
 
     current: Installed | None = None
+    # Of earlier ones. While Numba has arrays in a heap, no other may get its addresses: Numba frees late, by address,
+    # and asks whichever driver there is by then.
+    behind: tuple[Heap, ...] = ()
 
     def __init__(self, session: Session) -> None:
         self.session = session
+        session.api.behind = Installed.behind = tuple(heap for heap in Installed.behind if heap.is_used)
         self._undo = contextlib.ExitStack()
         self._touched: weakref.WeakSet[Any] = weakref.WeakSet()
         self._driver()
@@ -52,6 +57,9 @@ class Installed:
         ends = {name: numba_driver.driver.__dict__[name] for name in AT_THE_END}
         self._undo.close()
         numba_driver.driver.__dict__.update(ends)
+        if self.session.heap.is_used:
+            self.session.heap.forget_contents()
+            Installed.behind += (self.session.heap,)
         for dispatcher in self._touched:
             dispatcher._reset_overloads()
             dispatcher.specializations.clear()
