@@ -14,18 +14,22 @@ import signal
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Literal
 
 from grader.course import Assignment
 from grader.device_names import DeviceName
 from grader.errors import CourseError, Fault, GraderError
-from grader.records import PartScore, Verdict, date_now
+from grader.judge import RACES_LATER
+from grader.records import CheckResult, PartScore, State, Verdict, date_now
+from grader.scoring import score
 
 Judge = Callable[["Task"], Verdict]
 Progress = Callable[[int, int, Verdict], None]
 MakeExecutor = Callable[[int], Executor]
+WithoutGpu = Literal["wait", "scale"]
 NOTHING_HANDED_IN = "nothing handed in"
 
 
@@ -34,7 +38,8 @@ class Task:
     """One submission to judge: by which checks, for whom, on which device. Travels to a worker.
 
     ``lint``: the seed of all that one lint judges, which may share what they come to. A student's is None: a secret one
-    of its own, and everything judged anew.
+    of its own, and everything judged anew. ``races``: with the other checks, left for later, or the speed checks alone,
+    with the ``seed`` that the others had.
     """
 
     checks: Path
@@ -42,6 +47,8 @@ class Task:
     student: str
     device: DeviceName
     lint: int | None = None
+    seed: int | None = None
+    races: Literal["now", "later", "alone"] = "now"
 
 
 def submissions(folder: Path, assignment: str) -> tuple[dict[str, Path], tuple[str, ...]]:
@@ -100,11 +107,65 @@ def grade(
     workers: int,
     progress: Progress = lambda done, of, verdict: None,
     make_executor: MakeExecutor = process_pool,
+    without_gpu: WithoutGpu = "wait",
 ) -> tuple[Verdict, ...]:
     """One verdict per task, in the order of ``tasks``. ``progress(done, of, verdict)`` follows each.
 
+    Where several workers share a GPU, races come last and one at a time: others would slow down the GPU, and the CPU
+    baseline. Their verdicts are told of again, then.
+
     Raises CourseError if ``judge`` does, since that is the same for everyone; Fault if no worker starts.
     """
+    if workers > 1:
+        later = [replace(task, races="later") for task in tasks]
+        verdicts = list(_grade(later, assignment, judge, workers, progress, make_executor))
+        waiting = [index for index, verdict in enumerate(verdicts) if any(map(_waits_to_race, verdict.checks))]
+        alone = [replace(tasks[index], races="alone", seed=verdicts[index].seed) for index in waiting]
+        told = dict(zip((task.student for task in alone), waiting, strict=True))
+
+        def show(done: int, of: int, raced: Verdict) -> None:
+            index = told[raced.student]
+            verdicts[index] = _with_races(verdicts[index], raced, assignment, without_gpu)
+            progress(done, of, verdicts[index])
+
+        _grade(alone, assignment, judge, 1, show, make_executor)
+        return tuple(verdicts)
+    return _grade(tasks, assignment, judge, workers, progress, make_executor)
+
+
+def _waits_to_race(check: CheckResult) -> bool:
+    return check.state is State.NOT_MEASURED and check.reason == RACES_LATER
+
+
+def _with_races(verdict: Verdict, raced: Verdict, assignment: Assignment, without_gpu: WithoutGpu) -> Verdict:
+    """A verdict whose races were left for later, with what they came to; they are not judged where nothing came."""
+    found = {(check.name, check.hidden): check for check in raced.checks}
+    checks = tuple(
+        found.get((check.name, check.hidden)) or replace(check, state=State.NOT_JUDGED, reason=raced.summary)
+        if _waits_to_race(check)
+        else check
+        for check in verdict.checks
+    )
+    result = score(checks, assignment.ordered_parts(), without_gpu)
+    return replace(
+        verdict,
+        checks=checks,
+        parts=result.parts,
+        total=result.total,
+        points_judged=result.points_judged,
+        summary=result.summary,
+    )
+
+
+def _grade(
+    tasks: Sequence[Task],
+    assignment: Assignment,
+    judge: Judge,
+    workers: int,
+    progress: Progress,
+    make_executor: MakeExecutor,
+) -> tuple[Verdict, ...]:
+    """As ``grade``, in one go."""
     run = _Run(tasks, assignment, judge, make_executor, progress)
     while waiting := run.waiting():
         suspects = run.work_through(waiting, workers)

@@ -103,4 +103,11 @@ def grade_samples(
     checks = samples.course.file.parent / SOLUTIONS / assignment.name
     handed_in, _ = submissions(samples.submitted, assignment.name)
     tasks = [Task(checks, folder, student, device) for student, folder in handed_in.items()]
-    return grade(tasks, assignment, judge, workers=workers or os.cpu_count() or 1, progress=progress)
+    return grade(
+        tasks,
+        assignment,
+        judge,
+        workers=workers or os.cpu_count() or 1,
+        progress=progress,
+        without_gpu=samples.course.grading.without_gpu,
+    )

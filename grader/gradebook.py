@@ -40,9 +40,14 @@ class PartialResults:
 
     def __init__(self, folder: Path, assignment: str, waiting: Sequence[Verdict]) -> None:
         self.folder, self.assignment = folder, assignment
-        self.judged = 0
+        self._judged: set[str] = set()
         self._verdicts = {verdict.student: verdict for verdict in waiting}
         self._next_write = 0.0
+
+    @property
+    def judged(self) -> int:
+        """How many submissions have a verdict."""
+        return len(self._judged)
 
     @property
     def json_file(self) -> Path:
@@ -71,8 +76,8 @@ class PartialResults:
             self.remove()
 
     def add(self, verdict: Verdict) -> None:
-        """One more submission is judged."""
-        self.judged += 1
+        """One more submission is judged, or one is told of again, with its races."""
+        self._judged.add(verdict.student)
         self._verdicts[verdict.student] = verdict
         if time.monotonic() >= self._next_write:
             # A disk that fills up must not end a run that may well be the instructor's night.

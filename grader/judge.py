@@ -31,17 +31,18 @@ from grader.sandbox.record import Call, record
 from grader.sandbox.run import run
 from grader.sanitizing import SeenCall
 from grader.submission import Submission
-from grader.technique import CheckFailed, NotMeasured, Run, run_of
+from grader.technique import CheckFailed, NoGpu, NotMeasured, Run, run_of
 from grader.unwritten import fills_for
 
-__all__ = ["Candidate", "CheckFailed", "NotMeasured", "Settings"]
+__all__ = ["RACES_LATER", "Candidate", "CheckFailed", "NoGpu", "NotMeasured", "Settings"]
 
 NO_GPU = "no GPU"
+RACES_LATER = "races are run when nothing else is: this one has not been"
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How to judge. ``seed`` draws the inputs; ``race`` is what is asked of speed.
+    """How to judge. ``seed`` draws the inputs; ``race`` is what is asked of speed, and ``races_later`` leaves it out.
 
     ``seen`` is told of each call that is checked or simulated whole, before it is.
     """
@@ -51,6 +52,7 @@ class Settings:
     seed: int = 0
     gpu: GpuModel = DEFAULT
     race: Terms = field(default_factory=Terms)
+    races_later: bool = False
     seen: Callable[[SeenCall], None] | None = None
 
 
@@ -142,20 +144,23 @@ class Candidate:
             raise NotMeasured(f"some blocks of the call, by themselves, do not come to an end: {outcome.problem.what}")
         return outcome
 
-    def race(self, entry: str | None = None, **sizes: Any) -> None:
+    def race(self, entry: str | None = None, **sizes: Any) -> dict[str, Any]:
         """The call is faster than course.yml asks for, in right results of runs that are timed on the GPU.
 
-        Raises CheckFailed where not even its launches can be recorded, with or without a GPU, where a result is
-        wrong, or where it is too slow; NotMeasured where no fair time can be taken; errors.Fault.
+        Returns the sizes that were raced: smaller ones where the GPU has too little memory. Raises CheckFailed where
+        not even its launches can be recorded, with or without a GPU, where a result is wrong, or where it is too slow;
+        NoGpu; NotMeasured where no fair time can be taken; errors.Fault.
         """
         problem = self._problem(entry)
-        asked: Mapping[str, Any] | None = sizes
-        reason = NO_GPU
+        asked: dict[str, Any] | None = sizes
+        reason = ""
         while asked is not None:
             ((_, text, shapes, plan),) = self._record([(problem, asked)], [self._raced_shapes(problem, asked)])
-            gpu = self._children.gpu()
+            gpu = None if self._settings.device == "simulated" else self._children.gpu()
             if gpu is None:
-                break
+                raise NoGpu(NO_GPU)
+            if self._settings.races_later:
+                raise NotMeasured(RACES_LATER)
             assert isinstance(self._submission, Submission)
             call = RacedCall(problem, asked, text, shapes, Contestant("submission", self._submission.source, plan))
             try:
@@ -166,7 +171,7 @@ class Candidate:
                 self.measured |= slow.measured
                 raise
             else:
-                return
+                return asked
         raise NotMeasured(reason)
 
     # ------------------------------------------------------------------ stages

@@ -16,7 +16,7 @@ from grader.errors import AuthoringError, GraderError
 from grader.gpu_lock import Busy, gpu_lock
 from grader.gpu_models import DEFAULT, GpuModel
 from grader.peaks import peaks_of
-from grader.problem import Inputs, Problem
+from grader.problem import Inputs, Output, Problem
 from grader.race_rounds import Contestant
 from grader.racing import Race, run_race
 from grader.records import Failure
@@ -74,11 +74,18 @@ def judge_race(
     def fresh(what: str) -> tuple[Inputs, np.random.Generator]:
         rng = rng_of(what)
         try:
-            return call.problem.make_inputs(rng, **call.sizes), rng
+            inputs = call.problem.make_inputs(rng, **call.sizes)
         except GraderError:
             raise
         except Exception as error:
             raise AuthoringError(f"problem.py: {type(error).__name__}: {error}") from error
+        for name, recorded in call.shapes.items():
+            if _form(inputs.get(name)) != _form(recorded):
+                raise AuthoringError(
+                    f"problem.py: make_inputs gives {name} as {_form(recorded)} and, for the same sizes, as "
+                    f"{_form(inputs.get(name))}; only values may be random"
+                )
+        return inputs, rng
 
     try:
         with gpu_lock(uuid or str(gpu["name"])):
@@ -96,6 +103,15 @@ def judge_race(
     except Busy as why:
         raise NotMeasured(str(why)) from None
     return _earned(race, terms, call.text)
+
+
+def _form(value: Any) -> str:
+    """What a launch plan knows of an argument: shape and dtype, and the value of what configures a launch."""
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype} of shape {value.shape}"
+    if isinstance(value, Output):
+        return f"an output, {np.dtype(value.dtype)} of shape {tuple(value.shape)}"
+    return str(value.dtype) if isinstance(value, np.generic) else repr(value)
 
 
 def _reference(call: RacedCall, terms: Terms, children: Children) -> Contestant | None:

@@ -87,13 +87,14 @@ def judge_submission(
     part: PartName | None = None,
     known: KnownOutcomes | None = None,
     seen: Callable[[SeenCall], None] | None = None,
+    races_later: bool = False,
 ) -> Verdict:
     """Run the checks of folder ``checks`` on the kernels.py in ``submission``; ``part``: those of one part alone.
 
     ``seed`` None draws a secret one. ``known``: what a lint has seen already, for nobody but lint. ``seen`` is told of
-    calls, as ``judge.Settings`` says. A submission's mistakes are in the Verdict. Raises AuthoringError if the checks
-    cannot be collected, UsageError for device ``cuda`` without a GPU, Fault if pytest did not end with a result for
-    every check, and what reading course.yml raises.
+    calls, and ``races_later`` leaves races out, as ``judge.Settings`` says. A submission's mistakes are in the Verdict.
+    Raises AuthoringError if the checks cannot be collected, UsageError for device ``cuda`` without a GPU, Fault if
+    pytest did not end with a result for every check, and what reading course.yml raises.
     """
     require_device(device, warm_children())
     session = CheckSession(
@@ -104,6 +105,7 @@ def judge_submission(
         student=student,
         known=known,
         seen=seen,
+        races_later=races_later,
     )
     folder = session.folder(checks)
     run = _Run(session, part)
@@ -132,7 +134,14 @@ def judge_task(task: Task) -> Verdict:
     """``judge_submission`` as the workers of a class, or of a lint, call it."""
     known = None if task.lint is None else known_outcomes(task.lint)
     return judge_submission(
-        task.checks, task.submission, student=task.student, device=task.device, seed=task.lint, known=known
+        task.checks,
+        task.submission,
+        student=task.student,
+        device=task.device,
+        seed=task.seed if task.lint is None else task.lint,
+        part="speed" if task.races == "alone" else None,
+        known=known,
+        races_later=task.races == "later",
     )
 
 

@@ -34,7 +34,7 @@ class Told:
     """All that judging some calls came to: what was raised, if anything, and else a simulated call's counters."""
 
     failure: Failure | None
-    not_measured: str | None
+    not_measured: NotMeasured | None
     run: Run | None
     findings: tuple[Finding, ...]
     printed: tuple[str, ...]
@@ -102,12 +102,16 @@ class KnowingCandidate(Candidate):
         assert run is not None
         return run
 
-    def race(self, entry: str | None = None, **sizes: Any) -> None:
+    def race(self, entry: str | None = None, **sizes: Any) -> dict[str, Any]:
         """See ``Candidate.race``; times are everybody's own."""
-        if not self._children.has_no_gpu():
-            super().race(entry, **sizes)
-            return
-        self._once("race", [(entry, sizes)], lambda judged: judged.race(entry, **sizes))
+        if self._settings.device != "simulated" and not self._children.has_no_gpu():
+            return super().race(entry, **sizes)
+
+        def recorded(judged: Candidate) -> None:
+            judged.race(entry, **sizes)
+
+        self._once("race", [(entry, sizes)], recorded)
+        raise AssertionError("a race without a GPU ends with an exception")
 
     def _once(
         self,
@@ -129,7 +133,7 @@ class KnowingCandidate(Candidate):
         if told.failure is not None:
             raise CheckFailed(told.failure)
         if told.not_measured is not None:
-            raise NotMeasured(told.not_measured)
+            raise told.not_measured.with_traceback(None)
         return told.run
 
 
@@ -141,6 +145,6 @@ def _told(candidate: Candidate, judge: Callable[[Candidate], Run | None]) -> Tol
     except CheckFailed as failed:
         failure = failed.failure
     except NotMeasured as why:
-        not_measured = str(why)
+        not_measured = why
     said = tuple(candidate.findings), tuple(candidate.printed), candidate.kernels_printed
     return Told(failure, not_measured, run, *said)

@@ -19,7 +19,7 @@ from _pytest._io import TerminalWriter
 
 from grader.assignment_folder import HIDDEN_FILE
 from grader.errors import GraderError
-from grader.judge import CheckFailed, NotMeasured
+from grader.judge import CheckFailed, NoGpu, NotMeasured
 from grader.records import CheckResult, Failure, Finding, KernelPrints, State
 from grader.reports.text import check_lines, clean, first_lines, last_lines, one_line, wrapped
 
@@ -34,6 +34,7 @@ class Outcome:
     state: State
     failure: Failure | None = None
     reason: str = ""
+    needs_gpu: bool = False
     ours_unexpected: bool = False  # pytest's own traceback helps more than a block
 
 
@@ -44,7 +45,7 @@ def outcome_of(error: BaseException | None, item: pytest.Function, last_file: Pa
     if isinstance(error, CheckFailed):
         return Outcome(State.JUDGED, error.failure)
     if isinstance(error, NotMeasured):
-        return Outcome(State.NOT_MEASURED, reason=str(error))
+        return Outcome(State.NOT_MEASURED, reason=str(error), needs_gpu=isinstance(error, NoGpu))
     if isinstance(error, pytest.skip.Exception):
         return Outcome(State.NOT_MEASURED, reason=str(error.msg))
     if isinstance(error, pytest.fail.Exception) and not str(error.msg).startswith(_BACKSTOP_MESSAGE):
@@ -116,6 +117,7 @@ def check_result(item: pytest.Function, outcome: Outcome, seconds: float) -> Che
         seconds=round(seconds, 3),
         printed="" if hidden else last_lines("".join(getattr(candidate, "printed", ()))),
         kernels_printed="" if hidden else first_lines(getattr(candidate, "kernels_printed", KernelPrints())),
+        needs_gpu=outcome.needs_gpu,
     )
 
 

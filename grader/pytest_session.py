@@ -63,7 +63,7 @@ def limits_of(assignment: Assignment) -> Limits:
 class CheckSession:
     """State of one run. ``submission`` None: each folder's own kernels.py. ``children``, ``known``: the caller's.
 
-    ``seen`` is told of calls, as ``judge.Settings`` says.
+    ``seen`` is told of calls and ``races_later`` leaves races out, as ``judge.Settings`` says.
     """
 
     submission: Path | None
@@ -73,6 +73,7 @@ class CheckSession:
     student: str = ""
     known: KnownOutcomes | None = None  # of a lint
     seen: Callable[[SeenCall], None] | None = None
+    races_later: bool = False
     folders: dict[Path, AssignmentFolder] = field(default_factory=dict)
     submissions: dict[Path, Submission | Failure] = field(default_factory=dict)
     # Apart from submissions: a submission that is a link to one is none, and must not be found here.
@@ -121,7 +122,15 @@ class CheckSession:
             limits=limits,
             gpu=gpu_models.DEFAULT,
         )
-        settings = Settings(self.device, limits, self.seed, gpu_models.DEFAULT, terms, self.seen)
+        settings = Settings(
+            device=self.device,
+            limits=limits,
+            seed=self.seed,
+            gpu=gpu_models.DEFAULT,
+            race=terms,
+            races_later=self.races_later,
+            seen=self.seen,
+        )
         if self.known is not None:
             return KnowingCandidate(self.read(path), folder.problems, self.children, settings, self.known)
         return Candidate(self.read(path), folder.problems, self.children, settings)
@@ -158,10 +167,15 @@ class CheckSession:
         )
 
     def note_time(self, path: Path, check: CheckResult) -> None:
-        """Count the time of a check that ran out of time, or that took as long and then was not judged."""
+        """Count the time of a check that ran out of time, or that took as long and then was not judged.
+
+        In a race that is no more than a child may take: the rest was waiting for the GPU, the baseline, the reference.
+        """
         path = path.resolve()
         if check.failure is not None and check.failure.kind in OUT_OF_TIME:
-            self.seconds_timed_out[path] = self.seconds_timed_out.get(path, 0.0) + check.seconds
+            most = self.limits(self.folder(path)).wall_seconds if check.part == "speed" else None
+            seconds = check.seconds if most is None else min(check.seconds, most)
+            self.seconds_timed_out[path] = self.seconds_timed_out.get(path, 0.0) + seconds
         elif check.state is State.NOT_JUDGED and check.seconds >= self.folder(path).assignment.limits.check:
             self.seconds_not_judged[path] = self.seconds_not_judged.get(path, 0.0) + check.seconds
 

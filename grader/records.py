@@ -191,7 +191,7 @@ class State(StrEnum):
 
     JUDGED = "judged"
     NOT_JUDGED = "not judged"  # the grader's or the machine's fault
-    NOT_MEASURED = "not measured"  # needs a device that is not here
+    NOT_MEASURED = "not measured"  # needs a device that is not here, or one that can be timed
 
 
 @dataclass(frozen=True)
@@ -199,6 +199,7 @@ class CheckResult:
     """One check of one submission. ``passed`` is None exactly when ``state`` is not JUDGED.
 
     ``sentence`` is what the check promises (its docstring's first line): all that a student sees of a hidden one.
+    ``needs_gpu`` is set where it was not measured for want of a GPU, and for nothing that a submission does.
     ``credit`` is the fraction of the check's points that was earned, 0 to 1 (a speed check may give part).
     ``printed`` is the end of what host code printed in a public check, ``kernels_printed`` the beginning of what
     kernels did, as text to show: it changes nothing.
@@ -219,6 +220,7 @@ class CheckResult:
     seconds: float = 0.0
     printed: str = ""
     kernels_printed: str = ""
+    needs_gpu: bool = False
 
 
 @dataclass(frozen=True)

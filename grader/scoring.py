@@ -39,8 +39,9 @@ def score(checks: Sequence[CheckResult], parts: Mapping[str, float], without_gpu
 
     In a part that has points, a check that was not judged (our fault) leaves the total open, however little it
     weighs, and so does having no checks. One that was not measured leaves it open too, unless ``without_gpu``
-    is ``scale`` and it is a speed check: then the total is scaled from the points that were judged to all
-    points. Raises ValueError for a check of a part that is not in ``parts``.
+    is ``scale`` and it is a speed check for which there is no GPU: then the total is scaled from the points that
+    were judged to all points. A race that was begun and came to nothing is left to a person: it may be the
+    submission's doing. Raises ValueError for a check of a part that is not in ``parts``.
     """
     checks = [_trusted(check) for check in checks]
     strange = sorted({check.part for check in checks} - set(parts))
@@ -57,7 +58,7 @@ def score(checks: Sequence[CheckResult], parts: Mapping[str, float], without_gpu
         pass
     elif not waiting:
         total = earned
-    elif without_gpu == "scale" and judged > 0 and all(_is_unmeasured_speed(check) for check in waiting):
+    elif without_gpu == "scale" and judged > 0 and all(_waits_for_a_gpu(check) for check in waiting):
         total = min(_rounded(_exact(earned) * _exact(points) / _exact(judged)), points)
     return Score(scores, total, points, judged, summary(checks, parts))
 
@@ -94,8 +95,8 @@ def _without_checks(checks: Iterable[CheckResult], parts: Mapping[str, float]) -
     return [part for part, points in parts.items() if points > 0 and part not in seen]
 
 
-def _is_unmeasured_speed(check: CheckResult) -> bool:
-    return check.state is State.NOT_MEASURED and check.part == "speed"
+def _waits_for_a_gpu(check: CheckResult) -> bool:
+    return check.state is State.NOT_MEASURED and check.part == "speed" and check.needs_gpu
 
 
 def _exact(value: float) -> Fraction:

@@ -59,6 +59,10 @@ class NotMeasured(Exception):
     """A check needs a device that is not here, or nothing fair could be measured; ``str()`` says which and why."""
 
 
+class NoGpu(NotMeasured):
+    """A check needs a GPU, and there is none, or none was asked for: whatever a submission does, it is the same."""
+
+
 class CheckFailed(Exception):
     """A check was not passed, through the student's fault; ``failure`` says why."""
 

@@ -58,8 +58,9 @@ class Scribe:
             self.check(entry, **sizes)
         return AnyRun()
 
-    def race(self, entry: str | None = None, **sizes: Any) -> None:
+    def race(self, entry: str | None = None, **sizes: Any) -> dict[str, Any]:
         self.races.append((entry or self.entry, sizes))
+        return sizes
 
 
 def _scribe(name: str) -> Scribe:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from grader.classroom import Task
 from grader.errors import CourseError, DeviceFault
+from grader.judge import RACES_LATER
 from grader.records import CheckResult, Failure, PartScore, State, Verdict
 
 
@@ -76,3 +77,22 @@ def anew(task: Task) -> Verdict:
     from grader.judging import judge_task
 
     return judge_task(replace(task, lint=None))
+
+
+def races_apart(task: Task) -> Verdict:
+    """Leaves races for later where it is asked to, and then runs them; the student's name says how they end."""
+    right = CheckResult("test_a", "correctness", 1.0, "It is right.", False, True, credit=1.0)
+    slow = CheckResult("test_fast", "speed", 1.0, "It is fast.", False, True, credit=0.5)
+    later = replace(slow, passed=None, state=State.NOT_MEASURED, credit=0.0, reason=RACES_LATER)
+    if task.races == "alone":
+        if "dies" in task.student:
+            os.kill(os.getpid(), signal.SIGKILL)
+        with (task.submission.parent / "races").open("a") as file:
+            file.write(f"{os.getpid()} {task.student} {task.seed} begins\n")
+            file.flush()
+            time.sleep(0.2)
+            file.write(f"{os.getpid()} {task.student} {task.seed} ends\n")
+        checks = (slow,)
+    else:
+        checks = (right, later if task.races == "later" else slow)
+    return Verdict(task.student, "01", "", "cuda", (), checks, None, 100.0, 0.0, "", seed=7)

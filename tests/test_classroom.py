@@ -19,6 +19,7 @@ from grader.classroom import Task, grade, submissions
 from grader.course import Assignment, load_course
 from grader.errors import CourseError
 from grader.gradebook import read_results, write_results
+from grader.records import State
 
 
 @pytest.fixture
@@ -51,6 +52,37 @@ def test_a_worker_that_dies_costs_one_submission_its_verdict(tmp_path: Path, ass
     assert verdicts[1].summary == "not judged: a worker process of the grader died"
     assert verdicts[1].points_judged == 0
     assert [part.points for part in verdicts[1].parts] == [60, 20, 20]
+
+
+def test_races_come_last_and_one_at_a_time_where_workers_share_a_machine(
+    tmp_path: Path, assignment: Assignment
+) -> None:
+    seen: list[tuple[str, float | None]] = []
+    names = ["ada", "bob", "cy dies", "dan"]
+    verdicts = grade(
+        tasks(tmp_path, *names),
+        assignment,
+        class_judges.races_apart,
+        workers=3,
+        progress=lambda done, of, verdict: seen.append((verdict.student, verdict.points_judged)),
+    )
+    lines = [line.split() for line in (tmp_path / "races").read_text().splitlines()]
+    assert [(who, word) for _, who, _, word in lines] == [
+        (who, word) for who in ("ada", "bob", "dan") for word in ("begins", "ends")
+    ]
+    assert {seed for _, _, seed, _ in lines} == {"7"}  # that of the other checks
+    assert {student for student, _ in seen[:4]} == set(names)  # judged, with races still to come
+    assert [[check.state for check in verdict.checks] for verdict in verdicts] == [
+        [State.JUDGED, State.NOT_JUDGED if "dies" in name else State.JUDGED] for name in names
+    ]
+    assert [part.earned for part in verdicts[0].parts] == [60, 0, 10]
+    assert "a worker process of the grader died" in verdicts[2].checks[1].reason
+
+
+def test_one_worker_races_as_it_goes(tmp_path: Path, assignment: Assignment) -> None:
+    (verdict,) = grade(tasks(tmp_path, "ada"), assignment, class_judges.races_apart, workers=1)
+    assert [check.credit for check in verdict.checks] == [1.0, 0.5]
+    assert not (tmp_path / "races").exists()
 
 
 def test_a_worker_that_dies_once_costs_nobody_anything(tmp_path: Path, assignment: Assignment) -> None:

@@ -35,8 +35,9 @@ class WithoutRace:
         self.simulated = 0
         self._candidate = candidate
 
-    def race(self, entry: str | None = None, **sizes: Any) -> None:
+    def race(self, entry: str | None = None, **sizes: Any) -> dict[str, Any]:
         self.simulated = 0
+        return sizes
 
     def simulate(self, *arguments: Any, **sizes: Any) -> Run:
         self.simulated += 1

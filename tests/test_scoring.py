@@ -24,6 +24,7 @@ def check(
     hidden: bool = False,
     name: str = "test_x",
     reason: str = "",
+    needs_gpu: bool = False,
 ) -> CheckResult:
     return CheckResult(
         name=name,
@@ -36,11 +37,12 @@ def check(
         credit=(1.0 if passed else 0.0) if credit is None else credit,
         failure=Failure("wrong-values", f"{name} is wrong.") if passed is False else None,
         reason=reason,
+        needs_gpu=needs_gpu,
     )
 
 
 def no_gpu(part: str = "speed") -> CheckResult:
-    return check(part, None, state=State.NOT_MEASURED, reason="no GPU")
+    return check(part, None, state=State.NOT_MEASURED, reason="no GPU", needs_gpu=True)
 
 
 def fault(part: str = "correctness") -> CheckResult:
@@ -114,6 +116,19 @@ def test_scale_makes_what_was_judged_the_whole() -> None:
 
 def test_scale_is_for_speed_alone() -> None:
     assert score([check(), no_gpu("technique"), no_gpu()], PARTS, "scale").total is None
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        "some blocks of the call, by themselves, do not come to an end",
+        "another process computes on it",
+        "too many reads",
+    ],
+)
+def test_a_race_that_came_to_nothing_is_never_worth_more_than_one_that_was_lost(reason: str) -> None:
+    unmeasured = check("speed", None, state=State.NOT_MEASURED, reason=reason)
+    assert score([check(), check("technique", False), unmeasured], PARTS, "scale").total is None
 
 
 def test_nothing_judged_is_no_total_even_when_scaled() -> None:

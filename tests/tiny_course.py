@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from grader.errors import DeviceFault
-from grader.judge import CheckFailed, NotMeasured
+from grader.judge import CheckFailed, NoGpu
 from grader.records import Failure, Finding, Place, Severity
 from grader.submission import Submission
 
@@ -203,8 +203,8 @@ class FakeCandidate:
         loads = [float(word.removeprefix("loads=")) for word in self.words if word.startswith("loads=")]
         return FakeRun(loads[0] if loads else 1.0)
 
-    def race(self, entry: str | None = None, **sizes: Any) -> None:
+    def race(self, entry: str | None = None, **sizes: Any) -> dict[str, Any]:
         self.record()
         if "fault" in self.words:
             raise DeviceFault("the GPU fell off the bus")
-        raise NotMeasured("no GPU")
+        raise NoGpu("no GPU")

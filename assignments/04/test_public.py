@@ -53,15 +53,16 @@ def test_attention_stores_no_scores(submission):
 @pytest.mark.part("speed")
 def test_softmax_speed(submission):
     """softmax of 4096 rows of 4096 logits, against NumPy."""
-    submission.race("softmax", rows=4096, cols=4096)
-    _require_shared_rows(submission, rows=4096, cols=4096, blocks=16)  # of what was raced, some blocks, simulated
+    raced = submission.race("softmax", rows=4096, cols=4096)
+    _require_shared_rows(submission, **raced, blocks=16)  # of what was raced, some blocks, simulated
 
 
 @pytest.mark.part("speed")
 def test_attention_speed(submission):
     """attention with 2 heads, 4096 queries and keys, and d = 64, against NumPy."""
-    submission.race("attention", heads=2, n=4096, d=64, causal=False)
-    _require_no_scores(_require_shared_tiles(submission, heads=2, n=4096, d=64, blocks=16), outputs=2 * 4096 * 64)
+    raced = submission.race("attention", heads=2, n=4096, d=64, causal=False)
+    run = _require_shared_tiles(submission, raced["heads"], raced["n"], raced["d"], blocks=16)
+    _require_no_scores(run, outputs=raced["heads"] * raced["n"] * raced["d"])
 
 
 def _require_shared_rows(submission, rows, cols, blocks=None):

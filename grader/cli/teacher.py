@@ -64,7 +64,14 @@ def grade(
                 partial.add(verdict)
                 show(done, of, verdict)
 
-            judged = grade_class(tasks, policy, judge_task, workers=min(workers, len(tasks)), progress=progress)
+            judged = grade_class(
+                tasks,
+                policy,
+                judge_task,
+                workers=min(workers, len(tasks)),
+                progress=progress,
+                without_gpu=course.grading.without_gpu,
+            )
             verdicts = by_student(judged, without)
             files = write_results(results, policy.name, verdicts)
     except KeyboardInterrupt:

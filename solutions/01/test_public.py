@@ -45,22 +45,22 @@ def test_grayscale_reads_each_pixel_once(submission):
 @pytest.mark.part("speed")
 def test_vector_add_speed(submission):
     """vector_add of 16.8 million elements, against NumPy."""
-    submission.race("vector_add", n=1 << 24)
-    _require_shared_work(submission, n=1 << 24, blocks=16)  # of what was raced, some blocks, simulated
+    raced = submission.race("vector_add", n=1 << 24)
+    _require_shared_work(submission, **raced, blocks=16)  # of what was raced, some blocks, simulated
 
 
 @pytest.mark.part("speed")
 def test_saxpy_speed(submission):
     """saxpy of 16.8 million elements, against NumPy."""
-    submission.race("saxpy", n=1 << 24)
-    _require_walk_over_grid(submission, n=1 << 24, blocks=16)
+    raced = submission.race("saxpy", n=1 << 24)
+    _require_walk_over_grid(submission, **raced, blocks=16)
 
 
 @pytest.mark.part("speed")
 def test_grayscale_speed(submission):
     """grayscale of a 4096 by 4096 image, against NumPy."""
-    submission.race("grayscale", height=4096, width=4096)
-    _require_pixels_once(submission, height=4096, width=4096, blocks=16)
+    raced = submission.race("grayscale", height=4096, width=4096)
+    _require_pixels_once(submission, **raced, blocks=16)
 
 
 def _require_shared_work(submission, n, blocks=None):

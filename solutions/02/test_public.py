@@ -38,16 +38,16 @@ def test_max_goes_through_shared_memory(submission):
 @pytest.mark.part("speed")
 def test_sum_speed(submission):
     """reduce_sum of 16.8 million elements, against NumPy."""
-    submission.race("reduce_sum", n=1 << 24)
+    raced = submission.race("reduce_sum", n=1 << 24)
     # Of what was raced, some blocks, simulated.
-    _require_block_reduction(submission, "reduce_sum", n=1 << 24, loads=1, atomics=2, blocks=16)
+    _require_block_reduction(submission, "reduce_sum", **raced, loads=1, atomics=2, blocks=16)
 
 
 @pytest.mark.part("speed")
 def test_max_speed(submission):
     """reduce_max of 16.8 million elements, against NumPy."""
-    submission.race("reduce_max", n=1 << 24)
-    _require_block_reduction(submission, "reduce_max", n=1 << 24, blocks=16, **MAX_MAY)
+    raced = submission.race("reduce_max", n=1 << 24)
+    _require_block_reduction(submission, "reduce_max", **raced, blocks=16, **MAX_MAY)
 
 
 # `if x[i] > largest: largest = x[i]` names an element twice; the compiler loads it once. A maximum by

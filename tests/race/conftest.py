@@ -71,6 +71,21 @@ class Sampled(Twice):
         return Sample({"x": inputs["x"][places], "out": Output((8,), np.float32)}, {"out": places})
 
 
+class Moody(Twice):
+    """Draws more than values: every second call is another one."""
+
+    def __init__(self, drawn):
+        self.drawn, self.calls = drawn, 0
+
+    def make_inputs(self, rng, n):
+        self.calls += 1
+        odd = self.calls % 2
+        inputs = super().make_inputs(rng, n + odd if self.drawn == "shape" else n)
+        if self.drawn == "dtype" and odd:
+            inputs["x"] = inputs["x"].astype(np.float64)
+        return inputs | ({"out": Output((n + odd,), np.float32)} if self.drawn == "output" else {})
+
+
 class FakeGpuRace:
     """Races of a submission with ``student_kernel`` against a reference with ``reference_kernel``."""
 
@@ -83,7 +98,17 @@ class FakeGpuRace:
             (folder / name).mkdir()
             (folder / name / "kernels.py").write_text(KERNELS.format(name=f"{name}_kernel"))
 
-    def __call__(self, *, student_ms=0.9, reference_ms=0.5, baseline_ms=10.0, problem=None, reference=True, **script):
+    def __call__(
+        self,
+        *,
+        student_ms=0.9,
+        reference_ms=0.5,
+        baseline_ms=10.0,
+        problem=None,
+        reference=True,
+        device="cuda",
+        **script,
+    ):
         """Race; returns what was measured. ``baseline_ms``: one number, or a list of series."""
         for left in self._script.parent.glob(f"{self._script.stem}.*"):
             left.unlink()
@@ -94,10 +119,10 @@ class FakeGpuRace:
         limits = Limits(cpu_seconds=20, memory_bytes=None)
         known = read_submission(self._folder / "reference") if reference else None
         terms = Terms(min_speedup=3, full_at=0.5, reference=known, limits=limits)
-        settings = Settings(device="cuda", seed=3, limits=limits, race=terms)
+        settings = Settings(device=device, seed=3, limits=limits, race=terms)
         submission = read_submission(self._folder / "student")
         candidate = Candidate(submission, {"twice": problem or Twice()}, self._children, settings)
-        candidate.race(n=100)
+        self.raced = candidate.race(n=100)
         return candidate.measured
 
     def jobs(self, kernel: str) -> int:

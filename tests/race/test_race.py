@@ -12,11 +12,11 @@ import time
 import pytest
 
 from grader import race_rounds
-from grader.errors import Fault
+from grader.errors import AuthoringError, Fault
 from grader.gpu_lock import Busy, gpu_lock
-from grader.judge import CheckFailed, NotMeasured
+from grader.judge import CheckFailed, NoGpu, NotMeasured
 
-from .conftest import Sampled, Shrinking
+from .conftest import Moody, Sampled, Shrinking
 
 
 def test_speed_is_measured_against_the_baseline_and_paid_by_the_logarithm(race):
@@ -112,6 +112,25 @@ def test_a_gpu_with_too_little_memory_races_smaller_sizes_and_at_last_none(race)
     assert race(problem=Shrinking(), states=[short, enough])["credit"] == 1
     with pytest.raises(NotMeasured, match="1 MiB left"):
         race(problem=Shrinking(), states=[short])
+
+
+def test_a_race_tells_at_which_sizes_it_was_run(race):
+    short, enough = {"free_bytes": 1 << 20}, {"free_bytes": 1 << 40}
+    race()
+    assert race.raced == {"n": 100}
+    race(problem=Shrinking(), states=[short, enough])
+    assert race.raced == {"n": 10}
+
+
+def test_nothing_is_raced_where_the_simulator_was_asked_for(race):
+    with pytest.raises(NoGpu, match="no GPU"):
+        race(device="simulated")
+
+
+@pytest.mark.parametrize("drawn", ["shape", "dtype", "output"])
+def test_inputs_that_differ_in_more_than_values_are_the_authors_mistake(race, drawn):
+    with pytest.raises(AuthoringError, match="only values may be random"):
+        race(problem=Moody(drawn))
 
 
 def test_a_gpu_that_gets_hot_during_a_race_gives_no_times(race):
