@@ -194,7 +194,6 @@ class Simulator:
             self.deadline,
             dynamic,
             self.memory,
-            blocks * threads,
             self._sources,
         )
         # Of a sample, races are not looked for: most of those who race are not in it.
@@ -213,6 +212,7 @@ class Simulator:
                     raise
                 except KeyboardInterrupt:
                     raise machine.interrupted() from None
+                machine.traffic.end_wave()
                 if machine.hung:
                     break
         traffic = machine.traffic

@@ -46,7 +46,7 @@ class About:
 
 
 class Machine:
-    """One launch's state, of ``threads`` threads."""
+    """One launch's state."""
 
     def __init__(
         self,
@@ -56,7 +56,6 @@ class Machine:
         findings: Findings,
         dynamic_shared_bytes: int,
         memory: GlobalSpace,
-        threads: int,
     ) -> None:
         self.program = program
         self.spaces = spaces
@@ -65,7 +64,7 @@ class Machine:
         self.lanes: LaneIndex | None = None
         self.active = 0
         self.running = 0  # the basic block
-        self.traffic = Traffic(self, threads)
+        self.traffic = Traffic(self)
         # By the identity of an access's place, which the program keeps, and its verb.
         self.spots: dict[tuple[int, str], Spot] = {}
         # The same, of local arrays at indices that all lanes share.
@@ -105,9 +104,9 @@ class Machine:
         return self._about.warps
 
     def active_threads(self) -> Any:
-        """The active lanes among all threads of the launch: positions, or a slice."""
+        """The active lanes among all threads of the wave: positions, or a slice."""
         if self._about.threads is None:
-            self._about.threads = self.wave.launch_threads(self.lanes)
+            self._about.threads = self.wave.positions(self.lanes)
         return self._about.threads
 
     def active_slots(self) -> LaneIndex | None:

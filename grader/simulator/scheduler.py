@@ -53,10 +53,9 @@ class Scheduler(Machine):
         deadline: float,
         dynamic_shared_bytes: int,
         memory: GlobalSpace,
-        threads: int,
         sources: Sources,
     ) -> None:
-        super().__init__(program, spaces, constants, findings, dynamic_shared_bytes, memory, threads)
+        super().__init__(program, spaces, constants, findings, dynamic_shared_bytes, memory)
         self._deadline = deadline
         self._sources = sources
         self._registers: Registers = []

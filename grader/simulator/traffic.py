@@ -49,7 +49,7 @@ class _Pattern:
 class Traffic:
     """The memory accesses of one launch, summed over its threads: in all, by line, by buffer, by thread."""
 
-    def __init__(self, machine: Machine, threads: int) -> None:
+    def __init__(self, machine: Machine) -> None:
         self._machine = machine
         self.counters: Counter[str] = Counter()
         self.lines: defaultdict[Place, Counter[str]] = defaultdict(Counter)
@@ -57,8 +57,8 @@ class Traffic:
         self.arrays: dict[Place, ArrayRef] = {}
         # Element accesses of global memory by kind and by the buffer's root.
         self.accesses: Counter[tuple[str, int]] = Counter()
-        # Accesses of global and of shared memory by each thread of the launch.
-        self.work = {space: np.zeros(threads, np.int32) for space in ("global", "shared")}
+        # Accesses of global and of shared memory by each thread of the wave.
+        self.work: dict[str, npt.NDArray[np.int32]] = {}
         self._patterns: dict[tuple[Any, ...], _Pattern] = {}
         # By space and unit: addresses of atomic operations, and how many went to each.
         self._hits: dict[tuple[str, int], list[Hits]] = {}
@@ -67,6 +67,17 @@ class Traffic:
         """New blocks run: lanes have other numbers, shared memory is new."""
         self._patterns.clear()
         self._settle("shared")
+        self.work = {space: np.zeros(self._machine.wave.launched, np.int32) for space in ("global", "shared")}
+
+    def end_wave(self) -> None:
+        """All its blocks have ended, or hang."""
+        self._machine.forget_spots()
+        work = self.work["global"]
+        self.counters["working_threads"] += int(np.count_nonzero(work))
+        per_block = work.reshape(-1, self._machine.wave.threads_per_block)
+        self.counters["working_blocks"] += int(np.count_nonzero(per_block.any(axis=1)))
+        for name, space in (("busiest_thread", "global"), ("busiest_thread_shared", "shared")):
+            self.counters[name] = max(self.counters[name], int(self.work[space].max()))
 
     def note(self, kind: str, array: ArrayRef, there: Located, inside: Any, place: Place) -> None:
         """The active lanes access what is there, all of them or those that ``inside`` picks (a bool per lane, or
@@ -204,12 +215,6 @@ class Traffic:
 
     def finish(self) -> None:
         """The launch is over."""
-        self._machine.forget_spots()
-        self.counters["working_threads"] = int(np.count_nonzero(self.work["global"]))
-        per_block = self.work["global"].reshape(-1, self._machine.wave.threads_per_block)
-        self.counters["working_blocks"] = int(np.count_nonzero(per_block.any(axis=1)))
-        self.counters["busiest_thread"] = int(self.work["global"].max())
-        self.counters["busiest_thread_shared"] = int(self.work["shared"].max())
         self._settle("shared")
         self._settle("global")
 

@@ -123,12 +123,12 @@ class Wave:
             return np.full((self.blocks, self._threads), -1, np.int32)
         return self._ended.reshape(self.blocks, self._threads)
 
-    def launch_threads(self, lanes: npt.NDArray[np.intp] | None) -> Any:
-        """Where these lanes (None: all of the wave) are among all threads of the launch: positions, or a slice."""
-        if lanes is None and self._kept is None and isinstance(self.of_launch, slice):
-            return slice(self.of_launch.start * self._threads, self.of_launch.stop * self._threads)
-        threads = self.coordinate("gthread")
-        return threads if lanes is None else threads[lanes]
+    def positions(self, lanes: npt.NDArray[np.intp] | None) -> Any:
+        """Where these lanes (None: all that are left) are among all threads of the wave: positions, or a slice."""
+        if lanes is None and self._kept is None:
+            return slice(0, self.launched)
+        positions = self.coordinate("position")
+        return positions if lanes is None else positions[lanes]
 
     def warps_of(self, lanes: npt.NDArray[np.intp] | None) -> int:
         """How many warps these lanes (None: all of the wave) are of."""

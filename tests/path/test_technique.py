@@ -215,8 +215,8 @@ def test_a_grid_that_sticks_out_is_not_blamed_for_what_a_sample_of_its_blocks_co
 @pytest.mark.parametrize("seed", range(4))
 def test_idle_blocks_make_nobody_fail_for_a_sample_without_them(candidate, seed):
     kernel = ONE_EACH.format(grid="6 * (x.size // 128)", block=128)
-    raced = candidate(kernel, seed=seed).simulate("scale", n=1 << 22, blocks=2)
-    for bounds in ({"at_most": 1 << 22}, {"at_least": 1 << 22}):
+    raced = candidate(kernel, seed=seed).simulate("scale", n=1 << 24, blocks=2)
+    for bounds in ({"at_most": 1 << 24}, {"at_least": 1 << 24}):
         with contextlib.suppress(NotMeasured):
             raced.require("loads_of_x", **bounds)
 
