@@ -2,12 +2,14 @@
 
 In: a folder of solutions/NN on a machine with a GPU. Out: a table with times and spreads, and numbers for course.yml.
 
-Raced are the reference, fast.py where there is one, and the wrong solutions. Some of those are right and miss only the
-technique: the fastest of them is the naive kernel, which the minimum may let pass, but which must not earn full points.
+Raced are the CPU baseline, the reference, fast.py where there is one, and the wrong solutions, each in the checks of
+the entry point that it changes. Some of those are right and miss only the technique: the fastest of them is the naive
+kernel, which the minimum may let pass, but which must not earn full points.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 import statistics
 import tempfile
@@ -15,21 +17,44 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from grader.fingerprint import fingerprint
+from grader.mutants import read_mutant
 from grader.records import CheckResult, State, Verdict
 from grader.speed import REFERENCE_MARGIN, duration, times
+from grader.written_checks import WrittenChecks
 
-REFERENCE, FAST = "reference", "fast.py"
+REFERENCE, FAST, BASELINE = "reference", "fast.py", "CPU baseline"
 # A GPU of this speed, beside so many CPU cores, must still let the reference pass with its margin: the class of a T4.
 SMALL_GB_PER_S = 300.0
 SMALL_GFLOP_PER_S = 8000.0
 SMALL_CORES = 2
-# Full points lie this far above the naive kernel, and at most at this fraction of the reference's speed.
-ABOVE_NAIVE = 1.5
+# Full points lie this far above the naive kernel: how far apart two kernels are differs from one GPU to another, and
+# on none may the naive one reach them. It is the margin that the reference has above the minimum.
+ABOVE_NAIVE = REFERENCE_MARGIN
+# And at most at this fraction of the reference's speed: whoever writes what the lesson leads to earns them, also where
+# another order of statements costs some percent.
 MOST_OF_REFERENCE = 0.9
+# And at least at this one: a kernel with the technique that is twice as slow as the lesson's has something to learn.
 LEAST_OF_REFERENCE = 0.5
 
-Judge = Callable[[Path], Verdict]  # races the kernels.py of a folder
+# Races the kernels.py of a folder, in the checks with these names, or in all.
+Judge = Callable[[Path, frozenset[str] | None], Verdict]
 Progress = Callable[[int, int, Verdict], None]  # so many of so many are done; the last of them
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A kernels.py, right or wrong. ``gives_right_results``: at most checks of the technique catch it."""
+
+    who: str
+    text: str
+    gives_right_results: bool = True
+    has_technique: bool = True
+
+    @property
+    def is_naive(self) -> bool:
+        """Whether all that it lacks is the technique."""
+        return self.gives_right_results and not self.has_technique
 
 
 @dataclass(frozen=True)
@@ -42,6 +67,7 @@ class Raced:
     medians_ms: tuple[float, ...] = ()
     why: str = ""
     on_small: float = 1.0  # speed-ups on a small GPU, as a share of these
+    is_naive: bool = False
 
     @property
     def speedup(self) -> float:
@@ -70,44 +96,86 @@ class Proposal:
     reason: str
 
 
-def contestants(folder: Path) -> dict[str, str]:
-    """The texts of all kernels.py of an assignment, by who they are."""
-    texts = {REFERENCE: (folder / "kernels.py").read_text("utf-8")}
+def solutions_of(folder: Path, checks: WrittenChecks) -> list[Solution]:
+    """What an assignment's folder has, the reference first. Raises AuthoringError for a mutant without a promise."""
+    solutions = [Solution(REFERENCE, (folder / "kernels.py").read_text("utf-8"))]
     if (folder / FAST).exists():
-        texts[FAST] = (folder / FAST).read_text("utf-8")
-    return texts | {path.stem: path.read_text("utf-8") for path in sorted((folder / "wrong").glob("*.py"))}
+        solutions.append(Solution(FAST, (folder / FAST).read_text("utf-8")))
+    technique = checks.of_part("technique")
+    for path in sorted((folder / "wrong").glob("*.py")):
+        caught = read_mutant(path).caught_by
+        solutions.append(Solution(path.stem, path.read_text("utf-8"), caught <= technique, not caught & technique))
+    return solutions
 
 
-def calibrate(texts: dict[str, str], judge: Judge, repeats: int, progress: Progress) -> list[Raced]:
-    """Race each text ``repeats`` times; one that fails in the first is not run again. Raises what ``judge`` raises."""
-    raced: dict[tuple[str, str], list[CheckResult]] = {}
-    failed: set[str] = set()
-    total = repeats * len(texts)
+def calibrate(
+    solutions: Sequence[Solution], checks: WrittenChecks, judge: Judge, repeats: int, progress: Progress
+) -> list[Raced]:
+    """Race each of ``solutions``, the first of which is the reference, in the checks of what it changes.
+
+    ``repeats`` times, where it fails no check before it has a time there, and but once if its results are wrong: its
+    time is of no use. What was not measured may be the next time. Raises what ``judge`` raises.
+    """
+    results: dict[tuple[str, str], list[CheckResult]] = {}
+    open_checks: dict[str, frozenset[str]] = {}  # by who, in which it still races
+    mark = functools.cache(lambda text, entries: fingerprint(text.encode(), entries))
+
+    def is_changed(one: Solution, check: str) -> bool:
+        """Whether a call of this check may do something else than the reference; so, too, where it is not known."""
+        marks = {mark(text, checks.entries_of(check)) for text in (one.text, solutions[0].text)}
+        return len(marks) > 1 or None in marks
+
+    turns = [one for repeat in range(repeats) for one in solutions if repeat == 0 or one.gives_right_results]
     with tempfile.TemporaryDirectory(prefix="warpgrade-") as temporary:
-        for number in range(total):
-            who = list(texts)[number % len(texts)]
-            if who in failed:
+        for number, one in enumerate(turns):
+            if one.who not in open_checks and number:
+                open_checks[one.who] = frozenset(name for name, _ in results if is_changed(one, name))
+            asked = open_checks.get(one.who)  # None: the reference shows which checks there are
+            if asked == frozenset():
                 continue
-            folder = Path(temporary) / who
+            folder = Path(temporary) / one.who
             folder.mkdir(exist_ok=True)
-            (folder / "kernels.py").write_text(texts[who], "utf-8")
-            verdict = judge(folder)
-            progress(number + 1, total, verdict)
+            (folder / "kernels.py").write_text(one.text, "utf-8")
+            verdict = judge(folder, asked)
+            progress(number + 1, len(turns), verdict)
             for check in verdict.checks:
-                raced.setdefault((check.name, who), []).append(check)
-                if "speedup" not in check.measured:
-                    failed.add(who)
-    return [_raced(name, who, checks) for (name, who), checks in sorted(raced.items(), key=lambda item: item[0][0])]
+                results.setdefault((check.name, one.who), []).append(check)
+            names = frozenset(check.name for check in verdict.checks)
+            lost = {c.name for c in verdict.checks if c.passed is False and "speedup" not in c.measured}
+            open_checks[one.who] = (names if asked is None else asked) - lost
+    rows: list[Raced] = []
+    for name in dict.fromkeys(name for name, _ in results):
+        of_check = {one: results[name, one.who] for one in solutions if (name, one.who) in results}
+        rows += _baseline(name, [check for found in of_check.values() for check in found])
+        rows += [_raced(name, one, found) for one, found in of_check.items()]
+    return rows
 
 
-def _raced(name: str, who: str, checks: Sequence[CheckResult]) -> Raced:
-    last = checks[-1]
-    why = "" if last.passed else last.failure.what if last.failure is not None else last.reason
+def _baseline(name: str, checks: Sequence[CheckResult]) -> list[Raced]:
+    """The CPU baseline's row, from all races of a check; none where nothing was measured."""
+    medians = tuple(check.measured["baseline_ms"] for check in checks if "speedup" in check.measured)
+    return [Raced(name, BASELINE, (1.0,) * len(medians), medians)] if medians else []
+
+
+def _raced(name: str, one: Solution, checks: Sequence[CheckResult]) -> Raced:
     measured = [check.measured for check in checks if "speedup" in check.measured]
+    why = _why(checks)
     if not measured:
-        return Raced(name, who, why=why or State.NOT_MEASURED.value)
+        return Raced(name, one.who, why=why or State.NOT_MEASURED.value)
     speedups, medians = (tuple(m[key] for m in measured) for key in ("speedup", "median_ms"))
-    return Raced(name, who, speedups, medians, why, _on_small(measured[-1]))
+    return Raced(name, one.who, speedups, medians, why, _on_small(measured[-1]), one.is_naive)
+
+
+def _why(checks: Sequence[CheckResult]) -> str:
+    """What kept a solution from passing: its failure, else why some of its races gave nothing; "" if nothing did."""
+    failures = [check.failure.what for check in checks if check.failure is not None]
+    if failures:
+        return failures[-1]
+    lost = [check for check in checks if check.passed is None]
+    if not lost:
+        return ""
+    some = "" if len(lost) == len(checks) else f"{len(lost)} of {len(checks)} races "
+    return f"{some}{lost[-1].state.value}: {lost[-1].reason}"
 
 
 def _on_small(measured: Mapping[str, float]) -> float:
@@ -131,16 +199,24 @@ def proposal(raced: Sequence[Raced]) -> Proposal | None:
     here = min(slowest.speedups)
     there = here * slowest.on_small
     minimum = _plain(max(there / REFERENCE_MARGIN, 1.0))
-    others = [one for one in raced if one.speedups and one.who not in (REFERENCE, FAST)]
-    naive = max((one.speedup / references[one.check].speedup for one in others), default=0.0)
-    full = min(max(ABOVE_NAIVE * naive, LEAST_OF_REFERENCE), MOST_OF_REFERENCE)
+    naive, share = max(
+        ((one, one.speedup / references[one.check].speedup) for one in raced if one.is_naive and one.speedups),
+        key=lambda found: found[1],
+        default=(None, 0.0),
+    )
+    full = min(max(ABOVE_NAIVE * share, LEAST_OF_REFERENCE), MOST_OF_REFERENCE)
+    best = (
+        "No kernel without the technique was raced."
+        if naive is None
+        else f"The best kernel without the technique, {naive.who} in {naive.check}, has {share:.0%} of the reference's "
+        "speed."
+    )
     return Proposal(
         minimum,
         math.floor(full * 20 + 0.5) / 20,
         f"In {slowest.check} the reference reaches {times(here)} the baseline's speed, and would reach about "
         f"{times(there)} with {SMALL_GB_PER_S:g} GB/s, {SMALL_GFLOP_PER_S:g} GFLOP/s and {SMALL_CORES} CPU cores: "
-        f"{REFERENCE_MARGIN:g} times the minimum is below that. The best kernel without the technique has "
-        f"{naive:.0%} of the reference's speed.",
+        f"{REFERENCE_MARGIN:g} times the minimum is below that. {best}",
     )
 
 

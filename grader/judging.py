@@ -12,8 +12,8 @@ import functools
 import io
 import os
 import secrets
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -50,6 +50,7 @@ class _Run:
 
     session: CheckSession
     part: PartName | None = None  # only its checks are judged
+    only: Collection[str] | None = None  # only these are, by name
     collected: int = 0
     problem: str = ""
 
@@ -63,6 +64,8 @@ class _Run:
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         if self.part is not None:
             items[:] = [item for item in items if isinstance(item, pytest.Function) and part_of(item)[0] == self.part]
+        if self.only is not None:
+            items[:] = [item for item in items if item.name in self.only]
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         self.collected = len(session.items)
@@ -85,11 +88,14 @@ def judge_submission(
     device: DeviceName = "auto",
     seed: int | None = None,
     part: PartName | None = None,
+    only: Collection[str] | None = None,
+    any_speed: bool = False,
     known: KnownOutcomes | None = None,
     seen: Callable[[SeenCall], None] | None = None,
     races_later: bool = False,
 ) -> Verdict:
-    """Run the checks of folder ``checks`` on the kernels.py in ``submission``; ``part``: those of one part alone.
+    """Run the checks of folder ``checks`` on the kernels.py in ``submission``; ``part``: those of one part alone,
+    and ``only``: of those the ones with these names. ``any_speed``: race without a minimum, and all speeds earn all.
 
     ``seed`` None draws a secret one. ``known``: what a lint has seen already, for nobody but lint. ``seen`` is told of
     calls, and ``races_later`` leaves races out, as ``judge.Settings`` says. A submission's mistakes are in the Verdict.
@@ -108,7 +114,9 @@ def judge_submission(
         races_later=races_later,
     )
     folder = session.folder(checks)
-    run = _Run(session, part)
+    if any_speed:
+        session.folders[folder.path] = replace(folder, assignment=folder.assignment.model_copy(update={"speed": None}))
+    run = _Run(session, part, only)
     arguments = [*ARGUMENTS, f"--rootdir={folder.path}", f"--confcutdir={folder.path}"]
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):

@@ -7,6 +7,7 @@ import shutil
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 import tiny_course as tiny
@@ -363,6 +364,36 @@ def test_judging_in_this_process_gives_a_verdict_and_prints_nothing(
         "speed not measured: no GPU."
     )
     assert verdict.sha256
+
+
+def test_checks_can_be_judged_by_name(course: Path) -> None:
+    handed_in = tiny.write_kernels(course / "s")
+
+    def judged(**asked: Any) -> list[str]:
+        return [check.name for check in judge_submission(course / "solutions/01", handed_in, **asked).checks]
+
+    assert judged(part="correctness", only={"test_doubles[33]", "test_odd_sizes[1023]"}) == [
+        "test_doubles[33]",
+        "test_odd_sizes[1023]",
+    ]
+    assert judged(only={"test_reads_once", "test_doubles[33]"}) == ["test_doubles[33]", "test_reads_once"]
+    with pytest.raises(AuthoringError, match="found none"):
+        judged(part="speed", only={"test_reads_once"})
+
+
+def test_a_race_at_any_speed_asks_for_no_minimum(course: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    class Noting(tiny.FakeCandidate):
+        def race(self, entry: str | None = None, **sizes: Any) -> None:
+            asked.append((self.settings.race.min_speedup, self.settings.race.full_at))
+            super().race(entry, **sizes)
+
+    monkeypatch.setattr(grader.pytest_session, "Candidate", Noting)
+    handed_in = tiny.write_kernels(course / "s")
+    judge_submission(course / "solutions/01", handed_in, part="speed")
+    judge_submission(course / "solutions/01", handed_in, part="speed", any_speed=True)
+    assert asked == [(2, 0.5), (0, 0)]
 
 
 def test_a_fault_of_ours_leaves_the_checks_not_judged(course: Path) -> None:

@@ -6,7 +6,7 @@ In: what typer has read from the command line. Out: text, files, and an exit cod
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -137,21 +137,26 @@ def calibrate(
     wrong: Annotated[bool, typer.Option(help="Race the wrong solutions, too.")] = True,
 ) -> None:
     """Race an assignment's solutions on this GPU; prints times, spreads, and numbers for course.yml."""
-    from grader.calibrate import FAST, REFERENCE, contestants, proposal
+    from grader.assignment_folder import open_folder
+    from grader.calibrate import FAST, REFERENCE, proposal, solutions_of
     from grader.calibrate import calibrate as race_all
     from grader.judging import judge_submission, require_device_once
     from grader.progress import progress_bar
     from grader.reports.terminal import plain_table
+    from grader.written_checks import read_checks
 
     course = course_here()
     policy = course.assignment(assignment)
     folder = _solutions(course, policy.name)
     require_device_once("cuda")
-    texts = {who: text for who, text in contestants(folder).items() if wrong or who in (REFERENCE, FAST)}
+    checks = read_checks(folder, open_folder(folder).problems)
+    solutions = [one for one in solutions_of(folder, checks) if wrong or one.who in (REFERENCE, FAST)]
+
+    def judge(path: Path, only: Collection[str] | None) -> Verdict:
+        return judge_submission(folder, path, device="cuda", part="speed", only=only, any_speed=True)
+
     with progress_bar(f"calibrate {policy.name}") as progress:
-        raced = race_all(
-            texts, lambda path: judge_submission(folder, path, device="cuda", part="speed"), repeats, progress
-        )
+        raced = race_all(solutions, checks, judge, repeats, progress)
     head = ("check", "who", "time", "spread", "speed-up", "")
     say(plain_table, [head, *(one.row() for one in raced)])
     proposed = proposal(raced)
