@@ -20,7 +20,7 @@ from grader.correctness import judge_outcome, told_once
 from grader.device_names import DeviceName
 from grader.errors import AuthoringError, GraderError
 from grader.gpu_models import DEFAULT, GpuModel
-from grader.judged_race import RacedCall, Terms, TooSlow, judge_race
+from grader.judged_race import AsksTooMuch, RacedCall, Terms, TooSlow, judge_race
 from grader.plan import LaunchPlan
 from grader.problem import Inputs, Problem
 from grader.race_rounds import Contestant
@@ -167,8 +167,8 @@ class Candidate:
                 self.measured |= judge_race(call, self._settings.race, self._children, self._rng, gpu)
             except TooLittleMemory as why:
                 asked, reason = problem.smaller(asked), str(why)
-            except TooSlow as slow:
-                self.measured |= slow.measured
+            except (TooSlow, AsksTooMuch) as ended:
+                self.measured |= ended.measured
                 raise
             else:
                 return asked

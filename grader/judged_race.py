@@ -58,6 +58,14 @@ class TooSlow(CheckFailed):
         self.measured = measured
 
 
+class AsksTooMuch(NotMeasured):
+    """The minimum asks too much of this machine, with what was measured: an instructor needs it for a better one."""
+
+    def __init__(self, why: str, measured: dict[str, float]) -> None:
+        super().__init__(why)
+        self.measured = measured
+
+
 def judge_race(
     call: RacedCall,
     terms: Terms,
@@ -67,7 +75,7 @@ def judge_race(
 ) -> dict[str, float]:
     """Race a call while nobody else races on this GPU; its figures, its credit among them.
 
-    Raises TooSlow, CheckFailed where a result is wrong, NotMeasured, racing.TooLittleMemory, errors.Fault.
+    Raises TooSlow, CheckFailed where a result is wrong, AsksTooMuch, NotMeasured, racing.TooLittleMemory, errors.Fault.
     """
     uuid = str(gpu.get("uuid") or "")
 
@@ -127,14 +135,15 @@ def _reference(call: RacedCall, terms: Terms, children: Children) -> Contestant 
 
 
 def _earned(race: Race, terms: Terms, text: str) -> dict[str, float]:
-    """The figures of a race with their credit. Raises TooSlow; NotMeasured where the minimum asks too much here."""
+    """The figures of a race with their credit. Raises TooSlow, AsksTooMuch."""
     minimum, reference = terms.min_speedup, race.reference_speedup
+    measured = race.numbers() | {"min_speedup": minimum}
     why = "" if reference is None else asks_too_much(reference, minimum)
     if why:
-        raise NotMeasured(why)
+        raise AsksTooMuch(why, measured)
     full = minimum if reference is None else full_speedup(minimum, terms.full_at, reference)
     credit = credit_of(race.speedup, minimum, full)
-    measured = race.numbers() | {"min_speedup": minimum, "full_speedup": full, "credit": credit}
+    measured |= {"full_speedup": full, "credit": credit}
     failure = too_slow(race.speedup, minimum, text, f"the kernels are at {race.roofline.sentence()}")
     if failure is not None:
         raise TooSlow(failure, measured)

@@ -3,8 +3,9 @@
 # mypy: ignore-errors
 from __future__ import annotations
 
-from grader.records import CheckResult, Failure
+from grader.records import CheckResult, Failure, PartScore, State, Verdict
 from grader.reports.race import race_text
+from grader.reports.terminal import student_report
 from grader.reports.text import check_lines
 
 MEASURED = {
@@ -45,6 +46,11 @@ def test_without_a_reference_nothing_is_said_of_one():
     assert "reference" not in race_text(alone)
 
 
+def test_where_the_minimum_asks_too_much_nothing_is_said_of_what_is_earned():
+    unpaid = {k: v for k, v in MEASURED.items() if k not in ("credit", "full_speedup")}
+    assert "Points begin at 2.0 times; the reference reaches 24 times. That is 65%" in race_text(unpaid)
+
+
 def check(failure):
     return CheckResult(
         "test_speed", "speed", 1.0, "It is fast.", False, failure is None, failure=failure, measured=MEASURED
@@ -57,3 +63,25 @@ def test_figures_stand_in_a_passed_check_and_below_a_failure():
     assert lines[0] == "It is too slow."
     assert lines[1].startswith("  speed    10.0 times")
     assert all(len(line) <= 74 for line in lines)
+
+
+def test_figures_of_a_race_that_was_not_measured_stand_below_the_reason_and_stay_out_of_a_hidden_check():
+    unpaid = {k: v for k, v in MEASURED.items() if k not in ("credit", "full_speedup")}
+    parts = (PartScore("speed", 10.0, 0.0, 0.0),)
+    for hidden in (False, True):
+        lost = CheckResult(
+            "test_speed",
+            "speed",
+            1.0,
+            "It is fast.",
+            hidden,
+            None,
+            State.NOT_MEASURED,
+            reason="on this machine the reference is slow",
+            measured=unpaid,
+        )
+        verdict = Verdict("ada", "01", "", "cuda", parts, (lost,), None, 10.0, 0.0, "")
+        report = " ".join(student_report(verdict).split())
+        shown = "not measured: on this machine the reference is slow 10.0 times the CPU baseline's speed: 64.4 µs"
+        assert (shown in report) is not hidden
+        assert ("64.4" in report) is not hidden

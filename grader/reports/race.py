@@ -24,9 +24,11 @@ def race_text(measured: Mapping[str, float]) -> str:
         f"{measured['runs']:.0f} runs{known}) against {duration(measured['baseline_ms'] * MS)}."
     ]
     if "reference_speedup" in measured:
+        full = f", full points at {times(measured['full_speedup'])}" if "full_speedup" in measured else ""
+        earned = f" Earned: {_earned(measured)}." if "credit" in measured else ""  # else it was not measured
         said.append(
-            f"Points begin at {times(measured['min_speedup'])}, full points at {times(measured['full_speedup'])}; the "
-            f"reference reaches {times(measured['reference_speedup'])}. Earned: {_earned(measured)}."
+            f"Points begin at {times(measured['min_speedup'])}{full}; the reference reaches "
+            f"{times(measured['reference_speedup'])}.{earned}"
         )
     limit = "memory" if measured["limited_by_memory"] else "arithmetic"
     said.append(f"That is {measured['of_limit']:.0%} of the speed of this GPU's {limit}.")

@@ -17,6 +17,7 @@ from rich.text import Text
 
 from grader.records import PARTS, CheckResult, PartScore, State, Verdict
 from grader.reports.alike import alike
+from grader.reports.race import race_text
 from grader.reports.text import check_lines, one_line, wrapped
 from grader.reports.view import for_student
 
@@ -135,6 +136,8 @@ def _function(
     if telling.state is not State.JUDGED:
         reason = f"{telling.state.value}: {one_line(telling.reason)}"
         yield from ((line, "") for line in wrapped(reason, width, " " * 6, " " * 6))
+        race = race_text(telling.measured)
+        yield from ((line, "") for line in (wrapped(race, width, " " * 6, " " * 8) if race else ()))
     elif not first.hidden:
         yield from ((f"      {line}".rstrip(), "") for line in _block(telling, width - 6, shown))
     others = [case.name.removeprefix(name) for case in not_passed[1:]]

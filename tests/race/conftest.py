@@ -122,6 +122,7 @@ class FakeGpuRace:
         settings = Settings(device=device, seed=3, limits=limits, race=terms)
         submission = read_submission(self._folder / "student")
         candidate = Candidate(submission, {"twice": problem or Twice()}, self._children, settings)
+        self.measured = candidate.measured
         self.raced = candidate.race(n=100)
         return candidate.measured
 

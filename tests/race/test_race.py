@@ -15,6 +15,7 @@ from grader import race_rounds
 from grader.errors import AuthoringError, Fault
 from grader.gpu_lock import Busy, gpu_lock
 from grader.judge import CheckFailed, NoGpu, NotMeasured
+from grader.reports.race import race_text
 
 from .conftest import Moody, Sampled, Shrinking
 
@@ -59,6 +60,23 @@ def test_a_reference_that_is_wrong_is_not_the_students_fault(race):
 def test_a_reference_close_to_the_minimum_leaves_the_part_unmeasured(race):
     with pytest.raises(NotMeasured, match=r"the reference reaches 4\.0 times"):
         race(student_ms=3.0, reference_ms=2.5, baseline_ms=10.0)
+
+
+@pytest.mark.parametrize(
+    ("times", "ending"),
+    [
+        ({"student_ms": 3.0, "reference_ms": 2.5}, NotMeasured),  # the minimum asks too much
+        ({"student_ms": 9.0, "reference_ms": 2.5}, NotMeasured),
+        ({"student_ms": 9.0, "reference_ms": 0.5}, CheckFailed),  # too slow
+    ],
+)
+def test_figures_that_were_measured_are_kept_however_a_race_ends(race, times, ending):
+    with pytest.raises(ending):
+        race(**times, baseline_ms=10.0)
+    assert race.measured["speedup"] == pytest.approx(10 / times["student_ms"], rel=0.01)
+    assert race.measured["reference_speedup"] == pytest.approx(10 / times["reference_ms"], rel=0.01)
+    assert "credit" not in race.measured or ending is CheckFailed
+    assert race_text(race.measured)
 
 
 def test_without_a_reference_the_minimum_is_all_that_is_asked_for(race):
