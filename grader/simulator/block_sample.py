@@ -19,7 +19,10 @@ Stretch = tuple[int, int]  # the first of some blocks that follow each other, an
 
 @dataclass(frozen=True)
 class BlockSample:
-    """At most ``blocks`` of each launch, in stretches at random places: no block can tell that it will be looked at."""
+    """At most ``blocks`` of each launch, in stretches at random places: no block can tell that it will be looked at.
+
+    Each block of a launch is as likely to run as any other.
+    """
 
     blocks: int
     seed: int
@@ -30,8 +33,15 @@ class BlockSample:
             return all_stretches(blocks, together)
         parts = min(STRETCHES, self.blocks, blocks // self.blocks)
         count, part = min(self.blocks // parts, together), blocks // parts
-        places = np.random.default_rng([self.seed, blocks]).integers(0, part - count, parts, endpoint=True)
-        return [(number * part + int(place), count) for number, place in enumerate(places)]
+        rng = np.random.default_rng([self.seed, blocks])
+        # The launch is a ring, cut at a random place into parts with a stretch in each: so a block's chance does not
+        # depend on where it lies. A stretch that goes over the end has two pieces.
+        cut = int(rng.integers(blocks))
+        places = rng.integers(0, part - count, parts, endpoint=True)
+        firsts = [(cut + number * part + int(place)) % blocks for number, place in enumerate(places)]
+        pieces = [(first, min(count, blocks - first)) for first in firsts]
+        over = [(0, first + count - blocks) for first in firsts if first + count > blocks]
+        return sorted(over + pieces)
 
 
 def all_stretches(blocks: int, together: int) -> list[Stretch]:

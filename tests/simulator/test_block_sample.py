@@ -18,18 +18,31 @@ def test_a_sample_has_different_blocks_of_the_launch_and_no_more_than_asked_for(
     chosen = [block for first, count in stretches for block in range(first, first + count)]
     assert chosen == sorted(set(chosen))
     assert 0 <= chosen[0] <= chosen[-1] < blocks
-    assert 1 <= len(chosen) <= max(wanted, min(blocks, wanted))
+    assert 1 <= len(chosen) <= wanted
     assert all(1 <= count <= together for _, count in stretches)
     if blocks <= wanted:
         assert len(chosen) == blocks
 
 
-def test_every_block_may_be_chosen():
-    chosen = set()
-    for seed in range(400):
-        for first, count in BlockSample(8, seed).stretches(100, 100):
-            chosen.update(range(first, first + count))
-    assert chosen == set(range(100))
+@pytest.mark.parametrize("wanted", [1, 2, 7, 8])
+@pytest.mark.parametrize("blocks", [9, 15, 16, 17, 100, 101])
+def test_every_block_is_chosen_as_often_as_any_other(blocks, wanted):
+    seeds = 2000
+    hits = np.zeros(blocks)
+    for seed in range(seeds):
+        for first, count in BlockSample(wanted, seed).stretches(blocks, 100):
+            hits[first : first + count] += 1
+    share = hits.mean() / seeds
+    assert share == pytest.approx((wanted - (wanted % 2 if blocks >= 2 * wanted > 2 else 0)) / blocks)
+    assert np.abs(hits - hits.mean()).max() < 5 * np.sqrt(seeds * share * (1 - share))
+
+
+def test_stretches_are_long_so_that_neighbours_run_together():
+    for seed in range(200):
+        stretches = BlockSample(8, seed).stretches(101, 100)
+        assert sum(count for _, count in stretches) == 8
+        assert len(stretches) <= 3
+        assert len(stretches) == 2 or (stretches[0][0], sum(stretches[-1])) == (0, 101)  # one goes over the end
 
 
 def test_all_blocks_come_in_order_in_stretches():
