@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -42,10 +43,19 @@ def peaks_of(child: WarmChild, gpu: Mapping[str, Any], uuid: str, limits: Limits
 
 
 def _read(file: Path) -> dict[str, Peaks]:
+    """What is kept, without what no GPU has: a race against such a peak could not be judged."""
     try:
-        return TypeAdapter(dict[str, Peaks]).validate_json(file.read_bytes())
+        kept = TypeAdapter(dict[str, Any]).validate_json(file.read_bytes())
     except (OSError, ValidationError):
         return {}
+    known: dict[str, Peaks] = {}
+    for name, numbers in kept.items():
+        with contextlib.suppress(ValidationError):
+            peaks = TypeAdapter(Peaks).validate_python(numbers)
+            speeds = peaks.bytes_per_second, peaks.operations_per_second
+            if all(0 < speed < math.inf for speed in speeds) and peaks.cache_bytes >= 0:
+                known[name] = peaks
+    return known
 
 
 def _write(file: Path, peaks: Mapping[str, Peaks]) -> None:
