@@ -87,8 +87,11 @@ def credit_of(speedup: float, min_speedup: float, full: float) -> float:
     """The fraction of the points, 0 to 1, that a speed-up over the CPU baseline earns.
 
     None below ``min_speedup``, all from ``full`` on. In between log(speedup / min_speedup) / log(full / min_speedup):
-    each doubling of the speed earns as much as the one before.
+    each doubling of the speed earns as much as the one before. Where nothing is asked for (both are 0), any speed earns
+    all. Raises ValueError for full points above a minimum that is not above 0.
     """
+    if min_speedup <= 0 < full:
+        raise ValueError(f"a minimum above 0 is needed for points that grow up to {full:g}, found {min_speedup:g}")
     if speedup < min_speedup:
         return 0.0
     if speedup >= full:

@@ -76,6 +76,14 @@ def test_credit_is_none_below_the_minimum_all_from_the_full_speed_on_and_never_f
         assert credit == 1
 
 
+@pytest.mark.parametrize("minimum", [0.0, -1.0])
+@pytest.mark.parametrize("speedup", [0.0, 0.5, 2.0, 5.0])
+def test_without_a_minimum_no_logarithm_says_what_a_speed_earns(minimum, speedup):
+    with pytest.raises(ValueError, match="a minimum above 0"):
+        credit_of(speedup, minimum, 3.0)
+    assert credit_of(speedup, 0.0, 0.0) == 1
+
+
 def test_each_doubling_of_the_speed_earns_as_much():
     assert [credit_of(s, 2, 32) for s in (2, 4, 8, 16, 32, 64)] == pytest.approx([0, 0.25, 0.5, 0.75, 1, 1])
 
