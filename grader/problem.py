@@ -96,7 +96,10 @@ class Problem(ABC):
     def sample(self, inputs: Inputs, rng: np.random.Generator) -> Sample | None:
         """A part of a raced call's outputs that stands for all, drawn from ``rng`` after the run; None: all of them.
 
-        Only for problems whose ``expected`` takes seconds at the sizes of a race. Every run draws another sample.
+        For problems where ``expected``, ``tolerance`` and the comparison of all outputs take longer than some tenths of
+        a second at the sizes of a race: a race looks at dozens of runs, of the submission and of the reference, and
+        holds the GPU's lock meanwhile. Every run draws another sample, so make it as large as is quick, and such that
+        a kernel gains nothing worth having from what one race may miss.
         """
         return None
 
