@@ -57,14 +57,7 @@ def judge_outcome(
             return failure
     changed = sorted({name for outcome in outcomes for name in outcome.changed_inputs})
     if changed:
-        return Failure(
-            "changed-input",
-            f"The kernels changed {changed[0]}, which is an input.",
-            expected=f"{changed[0]} as it was given",
-            found="other contents after the last launch",
-            where=call,
-            advice=f"Write into {', '.join(expected)} only; use cuda.device_array for scratch memory.",
-        )
+        return changed_input(changed[0], expected, call)
     for name, wanted in expected.items():
         for outcome in outcomes:
             failure = compare(name, wanted, outcome.outputs[name], tolerance[name], call)
@@ -72,6 +65,18 @@ def judge_outcome(
                 unread = hint_of_unread(inputs, plan, outcome.launches)
                 return replace(failure, advice=unread) if unread else failure
     return None
+
+
+def changed_input(name: str, outputs: Iterable[str], where: str) -> Failure:
+    """The failure of kernels that changed an input of this name, where they may write into ``outputs``."""
+    return Failure(
+        "changed-input",
+        f"The kernels changed {name}, which is an input.",
+        expected=f"{name} as it was given",
+        found="other contents after the last launch",
+        where=where,
+        advice=f"Write into {', '.join(outputs)} only; use cuda.device_array for scratch memory.",
+    )
 
 
 def told_once(findings: Iterable[Finding]) -> tuple[Finding, ...]:

@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 
 from grader.clocks import Clock, GpuState
-from grader.correctness import compare
+from grader.correctness import changed_input, compare
 from grader.plan import LaunchPlan
 from grader.problem import Inputs, Output, Problem
 from grader.records import Failure
 from grader.sandbox.launch import WarmChild
 from grader.sandbox.limits import Limits
 from grader.sandbox.time_runs import TimedOutcome, time_runs
-from grader.speed import timing_of
+from grader.speed import duration, timing_of
 from grader.technique import CheckFailed, NotMeasured
 from grader.unwritten import fills_for
 
@@ -105,8 +105,7 @@ def wrong(problem: Problem, inputs: Inputs, timed: TimedOutcome, rng: np.random.
     """What is wrong with one timed run, in all of its outputs or in the problem's sample of them; or None."""
     where = f"{call}, in a run that was timed"
     if timed.outcome.changed_inputs:
-        name = min(timed.outcome.changed_inputs)
-        return Failure("changed-input", f"The kernels changed {name}, which is an input.", where=where)
+        return changed_input(min(timed.outcome.changed_inputs), timed.outcome.outputs, where)
     sample = problem.sample(inputs, rng)
     of, places = (inputs, {}) if sample is None else (sample.inputs, sample.places)
     expected = problem.expected(of)
@@ -127,8 +126,15 @@ def _believe(clocks: Sequence[Clock]) -> None:
     """Hold the device's clock against the host's. Raises NotMeasured where they contradict each other."""
     for clock in clocks:
         if clock.device_ns + clock.before_ns > clock.wall_ns * (1 + CLOCKS_AGREE_TO) + UNSEEN_NS:
-            raise NotMeasured("the GPU's clock says that runs took longer than the host saw them take")
+            raise NotMeasured(
+                f"the GPU's clock says that a run took {duration(clock.device_ns + clock.before_ns)}, and the host "
+                f"{duration(clock.wall_ns)}, with which it cannot agree; race again: if it stays so, this machine's "
+                "times are worth nothing"
+            )
     seen = sum(clock.device_ns + max(clock.before_ns, clock.queued_ns) for clock in clocks)
     wall = sum(clock.wall_ns for clock in clocks)
     if wall - seen > UNSEEN_SHARE * wall + UNSEEN_NS * len(clocks):
-        raise NotMeasured("runs took much longer on the host than the GPU's clock says")
+        raise NotMeasured(
+            f"{len(clocks)} runs took {duration(wall)} on the host, and by the GPU's clock only {duration(seen)}: "
+            "something else had the GPU or the CPU in between; race again when nothing else runs on this machine"
+        )

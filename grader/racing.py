@@ -68,12 +68,15 @@ class Race:
     @property
     def speedup(self) -> float:
         """The submission's speed as a multiple of the baseline's."""
-        return self.baseline.median_ns / self.submission.median_ns
+        return self._speedup_of(self.submission)
 
     @property
     def reference_speedup(self) -> float | None:
         """The reference's, None where it did not run."""
-        return None if self.reference is None else self.baseline.median_ns / self.reference.median_ns
+        return None if self.reference is None else self._speedup_of(self.reference)
+
+    def _speedup_of(self, timing: Timing) -> float:
+        return self.baseline.median_ns / timing.median_ns
 
     def numbers(self) -> dict[str, float]:
         """What a report and a gradebook keep, times in milliseconds."""
@@ -96,13 +99,13 @@ class Race:
         }
         clocks = {"sm_mhz": self.after.sm_mhz, "memory_mhz": self.after.memory_mhz, "celsius": self.after.celsius}
         numbers |= {name: float(value) for name, value in clocks.items() if value is not None}
-        if self.reference is not None and self.reference_speedup is not None:
+        if self.reference is not None:
             numbers |= {
                 "reference_ms": self.reference.median_ns / 1e6,
                 "reference_low_ms": self.reference.low_ns / 1e6,
                 "reference_high_ms": self.reference.high_ns / 1e6,
                 "reference_runs": float(self.reference.runs),
-                "reference_speedup": self.reference_speedup,
+                "reference_speedup": self._speedup_of(self.reference),
             }
         return numbers
 
@@ -152,7 +155,7 @@ def run_race(
             except CheckFailed as lost:
                 if contestant is submission:
                     raise
-                raise NotMeasured(f"the reference did not finish: {lost.failure.what}") from lost
+                raise NotMeasured(f"the reference, which is raced beside it, failed: {lost.failure.what}") from lost
         if (all(c.is_known for c in contestants) or clock() > deadline) and len(submission.times) >= MIN_COUNTED:
             break
     for contestant in contestants:
@@ -193,7 +196,12 @@ def _baseline(problem: Problem, inputs: Inputs, threads: int) -> Timing:
         drift = drift_of(times)
         if not drift:
             return timing_of(times)
+    how, why = (
+        ("slower", "something else began to run on this machine")
+        if drift > 0
+        else ("faster", "something else that ran on this machine has ended, or its clocks rise slowly")
+    )
     raise NotMeasured(
-        f"the CPU baseline got {'slower' if drift > 0 else 'faster'} by {abs(drift):.0%} while it was timed: something "
-        "else runs on this machine"
+        f"the CPU baseline got {how} by {abs(drift):.0%} while it was timed, {BASELINES} times: {why}; race again when "
+        "nothing else runs"
     )

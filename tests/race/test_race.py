@@ -53,7 +53,7 @@ def test_a_sample_is_compared_at_the_places_where_it_was_drawn(race):
 
 
 def test_a_reference_that_is_wrong_is_not_the_students_fault(race):
-    with pytest.raises(NotMeasured, match="the reference did not finish"):
+    with pytest.raises(NotMeasured, match="the reference, which is raced beside it, failed"):
         race(wrong=["reference_kernel", 0, 2])
 
 
@@ -101,7 +101,7 @@ def test_a_median_that_is_not_known_yet_is_measured_for_longer(race):
 def test_a_baseline_that_drifts_is_timed_again_and_then_leaves_the_part_unmeasured(race):
     drifting, steady = [10.0] * 6 + [14.0] * 6, [10.0] * 6
     assert race(baseline_ms=[drifting, steady])["baseline_ms"] == 10
-    with pytest.raises(NotMeasured, match="something else runs on this machine"):
+    with pytest.raises(NotMeasured, match="something else began to run on this machine"):
         race(baseline_ms=[drifting] * 4)
 
 
@@ -160,7 +160,9 @@ def test_a_power_limit_is_what_full_load_looks_like(race):
     assert race(states=[{"held_by": ["its power limit"]}])["credit"] == 1
 
 
-@pytest.mark.parametrize(("wall", "why"), [(0.1, "longer than the host saw"), (30.0, "much longer on the host")])
+@pytest.mark.parametrize(
+    ("wall", "why"), [(0.1, "the GPU's clock says that a run"), (30.0, "runs took .* on the host")]
+)
 def test_clocks_that_contradict_each_other_give_no_times(race, wall, why):
     with pytest.raises(NotMeasured, match=why):
         race(student_ms=20.0, baseline_ms=100.0, reference_ms=10.0, wall=wall)
