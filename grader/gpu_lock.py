@@ -15,6 +15,8 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from grader.speed import duration
+
 WAIT_SECONDS = 900.0
 
 
@@ -32,7 +34,7 @@ def gpu_lock(gpu: str, seconds: float = WAIT_SECONDS) -> Iterator[None]:
     try:
         lock.acquire()
     except Timeout:
-        raise Busy(f"other races used the GPU for {seconds:,.0f} s") from None
+        raise Busy(f"other races used the GPU for {duration(seconds * 1e9)}") from None
     finally:
         os.umask(mask)
     try:

@@ -8,6 +8,7 @@ import pytest
 
 from grader.clocks import Clock
 from grader.correctness import changed_input
+from grader.gpu_lock import Busy, gpu_lock
 from grader.judge import NotMeasured
 from grader.race_rounds import _believe as believe
 from grader.race_rounds import wrong
@@ -56,3 +57,10 @@ def test_clocks_that_contradict_each_other_are_told_with_their_times():
     slow = Clock(device_ns=20 * MS, queued_ns=MS, wall_ns=210 * MS, before_ns=MS)
     with pytest.raises(NotMeasured, match=r"2 runs took 420 ms on the host, .* 42\.0 ms.*; race again"):
         believe([slow] * 2)
+
+
+@pytest.mark.parametrize(("seconds", "said"), [(0.04, "40.0 ms"), (0.3, "300 ms")])
+def test_a_wait_for_the_gpu_is_told_as_long_as_it_was(tmp_path, monkeypatch, seconds, said):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with gpu_lock("GPU-1", 5), pytest.raises(Busy, match=said), gpu_lock("GPU-1", seconds):
+        pass
