@@ -68,17 +68,12 @@ def vector_add():
 
 
 def reduce_sum():
-    """2^28 elements; the kernel alone, since PyTorch's sum needs no zero to begin with."""
-    module = fast("02")
+    """2^28 elements, with the kernel that sets out to zero first, which is part of the work."""
+    add_up = fast("02").reduce_sum
     (x, vx), (out, vout) = random(1 << 28), random(1)
-    module.reduce_sum(vx, vout)
+    add_up(vx, vout)
     torch.testing.assert_close(out[0].double(), x.double().sum(), rtol=0, atol=1.0)
-    blocks = module.blocks_for(x.numel())
-    return (
-        "reduce_sum(n=2^28)",
-        lambda: module.sum_kernel[blocks, module.THREADS](vx, vout),
-        [lambda: torch.sum(x)],
-    )
+    return "reduce_sum(n=2^28)", lambda: add_up(vx, vout), [lambda: torch.sum(x)]
 
 
 def matmul():
