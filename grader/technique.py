@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -138,7 +138,7 @@ class SampledRun(Run):
     and blocks may draw their work from a queue, where a few that are by themselves do everybody's.
     """
 
-    look: Callable[[int], Run] = lambda number: Run("", {})
+    look: Callable[[int], Run] = field(kw_only=True)
 
     def require(
         self, counter: str, *, at_most: float | None = None, at_least: float | None = None, advice: str = ""
@@ -217,7 +217,7 @@ def run_of(
     )
     counters["global_atomics_per_block"] = counters["global_atomics"] / max(counters["blocks"], 1)
     if look is not None:
-        return SampledRun(call, counters, outcome.findings, outcome.lines, look)
+        return SampledRun(call, counters, outcome.findings, outcome.lines, look=look)
     return Run(call, counters, outcome.findings, outcome.lines)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from grader.judge import CheckFailed, NotMeasured
 from grader.records import LineCounters, Place
-from grader.technique import Run
+from grader.technique import Run, SampledRun
 
 KERNEL = """
 @cuda.jit
@@ -275,3 +275,18 @@ def test_blocks_that_wait_for_others_outside_of_the_sample_blame_nobody(candidat
     judged.check("scale", n=300)
     with pytest.raises(NotMeasured, match="by themselves"):
         judged.simulate("scale", n=6400, blocks=8)
+
+
+def test_counters_of_some_blocks_are_not_without_a_way_to_look_at_more():
+    with pytest.raises(TypeError, match="look"):
+        SampledRun("f(n=1)", {"global_loads": 9, "global_atomics": 0})
+    asked = []
+
+    def look(number):
+        asked.append(number)
+        return Run("f(n=1)", {"global_loads": 9, "global_atomics": 0})
+
+    run = SampledRun("f(n=1)", {"global_loads": 9, "global_atomics": 0}, look=look)
+    with pytest.raises(CheckFailed):
+        run.require("global_loads", at_most=4)
+    assert asked == [0, 1, 2, 3, 4]
