@@ -7,8 +7,7 @@ Buffers are plain device memory; streams of the plan become streams of the GPU.
 
 from __future__ import annotations
 
-import math
-import time
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -20,6 +19,7 @@ from grader.device_names import LineInfo
 from grader.devices.base import LINE_OPTIONS, Kernel, Refused, ViewArgument, filling
 from grader.devices.cold_cache import ColdCache
 from grader.devices.driver_output import DriverOutput
+from grader.devices.event_clock import EventClock
 from grader.devices.gpu_state import driver_version
 from grader.devices.prints import Prints
 from grader.devices.rejected import launch_refused, rejected
@@ -48,12 +48,6 @@ MAX_PRINTED_BYTES = 4 * MAX_PRINTED_LINES * MAX_PRINTED_LINE
 # How Numba's host side says which thread raised an exception.
 _RAISED_BY_A_THREAD = " ctaid=["
 _LINE_WORDS = ("debug", "opt", "lineinfo")
-
-MS = 1_000_000  # nanoseconds; events count milliseconds
-# The cache is overwritten this often before a run, at least and at most.
-FLUSHES = 2
-MAX_FLUSHES = 400
-FLUSHING_OVER_ASKING = 4
 
 
 def describe_gpu() -> dict[str, Any] | None:
@@ -118,8 +112,7 @@ class CudaDevice:
         self._streams: dict[int, Any] = {0: cuda.default_stream()}
         self._compiled: dict[Any, Any] = {}
         self._elements: dict[tuple[str, bytes], Any] = {}  # what fills put into arrays
-        self._cache: ColdCache | None = None  # if runs are timed
-        self._flushes = FLUSHES
+        self._clock: EventClock | None = None  # if runs are timed
 
     def lines(self) -> list[LineCounters]:
         """None: a GPU counts nothing by itself."""
@@ -225,7 +218,8 @@ class CudaDevice:
         element = filling(numpy_dtype(target.dtype), value)
         key = element.dtype.str, element.tobytes()
         if key not in self._elements:
-            self._elements[key] = self._cuda.to_device(element.reshape(1))
+            with self._waiting():  # a copy from the host begins after what was asked for before
+                self._elements[key] = self._cuda.to_device(element.reshape(1))
         self._assign(target, self._elements[key], stream)
 
     def copy(self, source: View, target: View, stream: int, line: int) -> None:
@@ -243,10 +237,11 @@ class CudaDevice:
     def synchronize(self, stream: int | None) -> None:
         """Wait. Raises Refused for an error that a kernel caused."""
         try:
-            if stream is None:
-                self._cuda.synchronize()
-            else:
-                self._stream(stream).synchronize()
+            with self._waiting():
+                if stream is None:
+                    self._cuda.synchronize()
+                else:
+                    self._stream(stream).synchronize()
             self._collect()
         except self._cuda.cudadrv.driver.CudaAPIError as error:
             raise self._device_error(error, "") from None
@@ -264,32 +259,10 @@ class CudaDevice:
             self._buffers[buffer][: contents.size].copy_to_device(contents)
 
     def clocked(self, work: Callable[[], None]) -> Clock:
-        """Time ``work`` with events of the GPU.
+        """Time ``work`` with events of the GPU, on a cold cache."""
+        self._clock = self._clock or EventClock(self._cuda.event, ColdCache(), lambda: self.synchronize(None))
+        return self._clock.time(work)
 
-        Before it the cache is emptied, and that takes long enough for the host to ask for all of ``work``
-        meanwhile: so what the host needs to launch a kernel is not in the time, unless ``work`` waits for the GPU. The
-        events are of the legacy default stream, which begins after all that was asked for before, in any stream, and
-        ends after it (CUDA C++ Programming Guide, "Default Stream"; Numba's streams are blocking ones).
-        """
-        self._cache = self._cache or ColdCache()
-        before, written, start, end = (self._cuda.event(timing=True) for _ in range(4))
-        self.synchronize(None)
-        began = time.perf_counter_ns()
-        before.record()
-        self._cache.overwrite(self._flushes)
-        written.record()
-        busy = time.perf_counter_ns()
-        self._cache.clean()
-        start.record()
-        asked = time.perf_counter_ns()
-        work()
-        end.record()
-        queued = time.perf_counter_ns()
-        self.synchronize(None)
-        wall = time.perf_counter_ns() - began
-        # As often the next time as the GPU is busy with for several times as long as the host needed after it.
-        once = max(before.elapsed_time(written) * MS, 1) / self._flushes
-        self._flushes = min(max(FLUSHES, math.ceil(FLUSHING_OVER_ASKING * (queued - busy) / once)), MAX_FLUSHES)
-        return Clock(
-            int(start.elapsed_time(end) * MS), queued - asked, wall, max(int(before.elapsed_time(start) * MS), 1)
-        )
+    def _waiting(self) -> contextlib.AbstractContextManager[None]:
+        """What the host does while it waits for the GPU."""
+        return contextlib.nullcontext() if self._clock is None else self._clock.waiting()

@@ -32,6 +32,7 @@ def {name}(x, out):
 
 def twice(x, out):
     {name}[(x.size + 63) // 64, 64](x, out)
+    {more}
 """
 
 
@@ -96,7 +97,10 @@ class FakeGpuRace:
         self._patch = monkeypatch
         for name in ("student", "reference"):
             (folder / name).mkdir()
-            (folder / name / "kernels.py").write_text(KERNELS.format(name=f"{name}_kernel"))
+            self._write(name, "")
+
+    def _write(self, name: str, more: str) -> None:
+        (self._folder / name / "kernels.py").write_text(KERNELS.format(name=f"{name}_kernel", more=more))
 
     def __call__(
         self,
@@ -107,9 +111,14 @@ class FakeGpuRace:
         problem=None,
         reference=True,
         device="cuda",
+        more="",
         **script,
     ):
-        """Race; returns what was measured. ``baseline_ms``: one number, or a list of series."""
+        """Race; returns what was measured. ``baseline_ms``: one number, or a list of series.
+
+        ``more`` is the last line of the student's host function.
+        """
+        self._write("student", more)
         for left in self._script.parent.glob(f"{self._script.stem}.*"):
             left.unlink()
         ns = {"student_kernel": student_ms * MS, "reference_kernel": reference_ms * MS}

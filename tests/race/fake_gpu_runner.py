@@ -3,8 +3,8 @@
 The script is JSON in the file that FAKE_GPU names: ``ns``, nanoseconds by the name of a kernel; ``factors``, by kernel
 a factor per job; ``first``, a factor for the first run of a job; ``wrong`` and ``dies``, [kernel, job, run] where an
 output is changed or the process ends; ``states``, what the GPU says of itself, question by question; ``peaks``, what it
-reaches, or a list of it; ``wall``, what the host sees as a multiple of what the device says. Jobs are counted in a file
-beside the script.
+reaches, or a list of it; ``wall``, what the host sees as a multiple of what the device says; ``wait_ns``, what each
+wait in what is timed costs. Jobs are counted in a file beside the script.
 """
 
 from __future__ import annotations
@@ -52,6 +52,7 @@ class FakeGpu(SimulatedDevice):
         self.run = -1
         self.job = -1
         self.kernel = ""
+        self.waits = 0
 
     def put(self, buffer, contents) -> None:
         address, nbytes = self._buffers[buffer]
@@ -62,9 +63,15 @@ class FakeGpu(SimulatedDevice):
         self.kernel = kernel.name
         super().launch(kernel, asked, arguments)
 
+    def synchronize(self, stream) -> None:
+        self.waits += 1
+        super().synchronize(stream)
+
     def clocked(self, work) -> Clock:
         self.run += 1
+        self.waits = 0
         work()
+        waits = self.waits
         if self.job < 0:
             self.job = count(self.kernel)
         here = [self.kernel, self.job, self.run]
@@ -76,6 +83,7 @@ class FakeGpu(SimulatedDevice):
         ns *= 1 + 0.001 * (self.run % 3)
         if self.run == 0:
             ns *= self.script.get("first", 1.0)
+        ns += waits * self.script.get("wait_ns", 0)
         return Clock(int(ns), 20_000, int((ns + FLUSH_NS) * self.script.get("wall", 1.0)) + 30_000, FLUSH_NS)
 
     def read(self, buffer):

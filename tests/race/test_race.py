@@ -40,6 +40,23 @@ def test_a_slow_first_run_costs_nothing(race):
     assert race(first=500.0)["median_ms"] == pytest.approx(0.9, rel=0.01)
 
 
+@pytest.mark.parametrize(
+    "more",
+    [
+        "cuda.synchronize()",
+        "cuda.default_stream().synchronize(); cuda.synchronize()",
+        "s = cuda.stream(); cuda.synchronize(); s.synchronize()",
+    ],
+)
+def test_waiting_for_the_end_costs_nothing(race, more):
+    assert race(wait_ns=500_000, more=more)["median_ms"] == pytest.approx(0.9, rel=0.01)
+
+
+def test_waiting_in_between_is_a_part_of_the_time(race):
+    more = "cuda.synchronize(); student_kernel[(x.size + 63) // 64, 64](x, out); cuda.synchronize()"
+    assert race(wait_ns=500_000, more=more)["median_ms"] == pytest.approx(1.4, rel=0.01)
+
+
 @pytest.mark.parametrize("run", [0, 1, 4])
 def test_an_output_that_is_wrong_in_one_timed_run_only_fails_the_race(race, run):
     with pytest.raises(CheckFailed) as failed:
