@@ -14,12 +14,13 @@ import numpy as np
 
 from grader.clocks import Clock, GpuState
 from grader.correctness import changed_input, compare
+from grader.errors import Fault
 from grader.plan import LaunchPlan
 from grader.problem import Inputs, Output, Problem
 from grader.records import Failure
 from grader.sandbox.launch import WarmChild
 from grader.sandbox.limits import Limits
-from grader.sandbox.time_runs import TimedOutcome, time_runs
+from grader.sandbox.time_runs import TimedOutcome, gpu_state, time_runs
 from grader.speed import duration, timing_of
 from grader.technique import CheckFailed, NotMeasured
 from grader.unwritten import fills_for
@@ -32,6 +33,8 @@ MIN_COUNTED = 6
 UNSEEN_SHARE = 0.25
 CLOCKS_AGREE_TO = 0.02
 UNSEEN_NS = 2_000_000
+# Failures that a GPU which broke down or was busy with something else would look like.
+ENDED_BY_THE_GPU = ("time-out", "gpu-error", "crash")
 
 Fresh = Callable[[str], tuple[Inputs, np.random.Generator]]
 
@@ -81,7 +84,7 @@ def run_round(
     """Run a contestant in a process of its own, check all it did, keep its times. Raises CheckFailed, NotMeasured."""
     done = time_runs(child, contestant.source, contestant.plan, [(inputs, fills) for inputs, fills, _ in runs], limits)
     if isinstance(done, Failure):
-        raise CheckFailed(done)
+        raise _excused_by_the_gpu(child, done) or CheckFailed(done)
     with ThreadPoolExecutor() as pool:
         checked = [
             pool.submit(wrong, problem, inputs, timed, rng, call)
@@ -99,6 +102,20 @@ def run_round(
     contestant.queued += [clock.queued_ns for clock in clocks[1:]]
     contestant.copied += [timed.copy_ns for timed in done.outcomes[1:]]
     contestant.compiled.append(max(clocks[0].queued_ns - float(np.median(contestant.queued)), 0.0))
+
+
+def _excused_by_the_gpu(child: WarmChild, failure: Failure) -> NotMeasured | None:
+    """Why a run that brought nothing back may be the machine's fault; None where it is the kernels' own."""
+    if failure.kind not in ENDED_BY_THE_GPU:
+        return None
+    try:
+        why = gpu_state(child, Limits()).unfit()
+    except Fault as fault:
+        return NotMeasured(f"the GPU does not answer any more: {fault}")
+    # What makes a GPU slow explains a run that took too long, and no illegal address.
+    if not why or failure.kind != "time-out":
+        return None
+    return NotMeasured(f"a run did not end in time, and {why}")
 
 
 def wrong(problem: Problem, inputs: Inputs, timed: TimedOutcome, rng: np.random.Generator, call: str) -> Failure | None:

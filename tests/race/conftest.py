@@ -21,6 +21,7 @@ from grader.submission import read_submission
 
 HERE = Path(__file__).parent
 MS = 1_000_000
+LIMITS = Limits(cpu_seconds=20, memory_bytes=None)
 KERNELS = """
 from numba import cuda
 
@@ -112,6 +113,7 @@ class FakeGpuRace:
         reference=True,
         device="cuda",
         more="",
+        limits=LIMITS,
         **script,
     ):
         """Race; returns what was measured. ``baseline_ms``: one number, or a list of series.
@@ -125,7 +127,6 @@ class FakeGpuRace:
         self._script.write_text(json.dumps({"ns": ns} | script))
         series = [[baseline_ms] * 6] if isinstance(baseline_ms, int | float) else list(baseline_ms)
         self._patch.setattr(racing, "baseline_times", lambda *_: [ms * MS for ms in series.pop(0)])
-        limits = Limits(cpu_seconds=20, memory_bytes=None)
         known = read_submission(self._folder / "reference") if reference else None
         terms = Terms(min_speedup=3, full_at=0.5, reference=known, limits=limits)
         settings = Settings(device=device, seed=3, limits=limits, race=terms)

@@ -1,10 +1,12 @@
 """The runner with a GPU that is none: kernels are simulated, and times come from a script. A warm child's module.
 
-The script is JSON in the file that FAKE_GPU names: ``ns``, nanoseconds by the name of a kernel; ``factors``, by kernel
-a factor per job; ``first``, a factor for the first run of a job; ``wrong`` and ``dies``, [kernel, job, run] where an
-output is changed or the process ends; ``states``, what the GPU says of itself, question by question; ``peaks``, what it
-reaches, or a list of it; ``wall``, what the host sees as a multiple of what the device says; ``wait_ns``, what each
-wait in what is timed costs. Jobs are counted in a file beside the script.
+The script is JSON in the file that FAKE_GPU names:
+``ns``, nanoseconds by the name of a kernel; ``factors``, by kernel a factor per job; ``first``, a factor for the first
+run of a job; ``wrong``, ``dies``, ``hangs``, ``crashes``, [kernel, job, run] where an output is changed, the process
+ends or does not, or the GPU stops the kernel; ``states``, what the GPU says of itself, question by question, or
+{"fault": …} where it does not answer; ``peaks``, what it reaches, or a list of it; ``wall``, what the host sees as a
+multiple of what the device says; ``wait_ns``, what each wait in what is timed costs. Jobs are counted in a file beside
+the script.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import time
 import warnings
 from pathlib import Path
 from typing import Any
@@ -19,8 +22,11 @@ from typing import Any
 import numpy as np
 
 from grader.clocks import Clock
+from grader.devices.base import Refused
 from grader.devices.simulated import SimulatedDevice
+from grader.errors import DeviceFault
 from grader.gpu_models import DEFAULT
+from grader.records import Failure
 from grader.runner import __main__ as runner
 from grader.sandbox.protocol import serve
 
@@ -77,6 +83,10 @@ class FakeGpu(SimulatedDevice):
         here = [self.kernel, self.job, self.run]
         if self.script.get("dies") == here:
             os.kill(os.getpid(), signal.SIGKILL)
+        if self.script.get("hangs") == here:
+            time.sleep(60)
+        if self.script.get("crashes") == here:
+            raise Refused(Failure("gpu-error", "The GPU stopped the kernel."))
         ns = self.script["ns"][self.kernel]
         factors = self.script.get("factors", {}).get(self.kernel, [1.0])
         ns *= factors[min(self.job, len(factors) - 1)]
@@ -97,7 +107,10 @@ class FakeGpu(SimulatedDevice):
 
 def state() -> dict[str, Any]:
     states = script().get("states", [{}])
-    return states[min(count("state"), len(states) - 1)]
+    now = states[min(count("state"), len(states) - 1)]
+    if "fault" in now:
+        raise DeviceFault(now["fault"])
+    return now
 
 
 def peaks() -> dict[str, Any]:

@@ -16,6 +16,7 @@ from grader.errors import AuthoringError, Fault
 from grader.gpu_lock import Busy, gpu_lock
 from grader.judge import CheckFailed, NoGpu, NotMeasured
 from grader.reports.race import race_text
+from grader.sandbox.limits import Limits
 
 from .conftest import Moody, Sampled, Shrinking
 
@@ -189,6 +190,38 @@ def test_a_device_that_dies_is_nobodys_fault_and_the_next_race_is_run(race):
     with pytest.raises(Fault):
         race(dies=["student_kernel", 0, 2])
     assert race()["credit"] == 1
+
+
+SHORT = Limits(cpu_seconds=3, wall_seconds=3, memory_bytes=None)
+
+
+def test_a_kernel_that_does_not_end_on_a_fit_gpu_fails(race):
+    with pytest.raises(CheckFailed) as failed:
+        race(hangs=["student_kernel", 0, 1], limits=SHORT)
+    assert failed.value.failure.kind == "time-out"
+
+
+@pytest.mark.parametrize(
+    ("state", "why"),
+    [
+        ({"others": 1}, "another process computes on it"),
+        ({"slowed_by": ["its temperature (hardware)"]}, "its temperature"),
+        ({"fault": "fell off the bus"}, "fell off the bus"),
+    ],
+)
+def test_a_run_that_does_not_end_is_nobodys_fault_where_the_gpu_may_be_why(race, state, why):
+    with pytest.raises(NotMeasured, match=why):
+        race(hangs=["student_kernel", 0, 1], limits=SHORT, states=[{}, state])
+
+
+def test_a_crash_fails_unless_the_gpu_no_longer_answers(race):
+    crash = ["student_kernel", 0, 1]
+    for state in ({}, {"others": 1}):  # others make a kernel slow, and never read an illegal address for it
+        with pytest.raises(CheckFailed) as failed:
+            race(crashes=crash, states=[{}, state])
+        assert failed.value.failure.kind == "gpu-error"
+    with pytest.raises(NotMeasured, match="fell off the bus"):
+        race(crashes=crash, states=[{}, {"fault": "fell off the bus"}])
 
 
 def test_a_time_under_the_floor_is_no_record(race):
