@@ -22,13 +22,21 @@ class Clock:
     before_ns: int
 
 
+# What holds a GPU at lower clocks than its highest and is no fault of anything, with the name of its figure.
+HELD_BY = {
+    "held_by_power": "its power limit",
+    "held_by_set_clocks": "clocks that someone set",
+    "held_by_another_gpu": "another GPU that it keeps in step with",
+}
+
+
 @dataclass(frozen=True)
 class GpuState:
     """A GPU now: memory in bytes, clocks in MHz, temperature in °C. None for what its driver or library does not say.
 
     ``is_partition``: one of several into which a GPU is divided (MIG), which share what they are timed on. ``others``
     counts the processes of others that compute on it. ``slowed_by`` names why it runs slower than it could, where that
-    is heat or a fault of power; ``held_by`` what is normal at full load, as its power limit.
+    is heat or a fault of power; ``held_by`` what is no fault, of ``HELD_BY``: at full load its power limit.
     """
 
     uuid: str = ""

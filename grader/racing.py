@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from grader.baseline import baseline_times
-from grader.clocks import GpuState
+from grader.clocks import HELD_BY, GpuState
 from grader.plan import LaunchPlan
 from grader.problem import Inputs, Problem
 from grader.race_rounds import MIN_COUNTED, Contestant, Fresh, inputs_of_round, run_round
@@ -50,7 +50,8 @@ class TooLittleMemory(NotMeasured):
 class Race:
     """What was measured. ``queued_ns`` is the host's part in one run, ``compile_ns`` in the first of a process.
 
-    ``copy_ns`` is what it takes to bring a run's inputs to the GPU, and to fill what it writes to.
+    ``copy_ns`` is what it takes to bring a run's inputs to the GPU, and to fill what it writes to. ``after`` is the GPU
+    at the end of the submission's last round; ``held_by`` what held its clocks at the end of any round.
     """
 
     submission: Timing
@@ -59,8 +60,8 @@ class Race:
     queued_ns: float
     compile_ns: float
     copy_ns: float
-    before: GpuState
     after: GpuState
+    held_by: frozenset[str]
     roofline: Roofline
     peaks: Peaks
     baseline_threads: int
@@ -95,8 +96,8 @@ class Race:
             "peak_gb_per_s": self.peaks.bytes_per_second / 1e9,
             "peak_gflop_per_s": self.peaks.operations_per_second / 1e9,
             "baseline_threads": float(self.baseline_threads),
-            "held_by_power": float("its power limit" in self.after.held_by),
         }
+        numbers |= {name: float(reason in self.held_by) for name, reason in HELD_BY.items()}
         clocks = {"sm_mhz": self.after.sm_mhz, "memory_mhz": self.after.memory_mhz, "celsius": self.after.celsius}
         numbers |= {name: float(value) for name, value in clocks.items() if value is not None}
         if self.reference is not None:
@@ -115,15 +116,14 @@ def memory_needed(plan: LaunchPlan) -> int:
     return sum(buffer.nbytes for buffer in plan.buffers) + SPARE_BYTES
 
 
-def fit_for_racing(child: WarmChild, needed: int, limits: Limits) -> GpuState:
-    """The GPU's state. Raises NotMeasured where it is unfit or has less than ``needed`` bytes left, errors.Fault."""
+def fit_for_racing(child: WarmChild, needed: int, limits: Limits) -> None:
+    """Raises NotMeasured where the GPU is unfit or has less than ``needed`` bytes left, errors.Fault."""
     state = gpu_state(child, limits)
     why = state.unfit()
     if why:
         raise NotMeasured(why)
     if state.free_bytes is not None and state.free_bytes < needed:
         raise TooLittleMemory(f"the GPU has {state.free_bytes >> 20:,} MiB left; {needed >> 20:,} are needed")
-    return state
 
 
 def run_race(
@@ -142,7 +142,7 @@ def run_race(
 
     Raises CheckFailed where the submission's kernels are wrong or do not end, NotMeasured, errors.Fault.
     """
-    before = fit_for_racing(child, memory_needed(submission.plan), limits)
+    fit_for_racing(child, memory_needed(submission.plan), limits)
     inputs = fresh(f"{call} baseline")[0]
     baseline = _baseline(problem, inputs, threads)
     deadline = clock() + SECONDS
@@ -181,8 +181,8 @@ def run_race(
         float(np.median(submission.queued)),
         float(np.median(submission.compiled)),
         float(np.median(submission.copied)),
-        before,
         submission.states[-1],
+        frozenset(reason for contestant in contestants for state in contestant.states for reason in state.held_by),
         roofline,
         reached,
         threads,

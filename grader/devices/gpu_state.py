@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from typing import Any
 
-from grader.clocks import GpuState
+from grader.clocks import HELD_BY, GpuState
 
 # Bits of nvmlDeviceGetCurrentClocksEventReasons (NVML API reference, "nvmlClocksEventReasons").
 SLOWED = {
@@ -20,7 +20,11 @@ SLOWED = {
     0x40: "its temperature (hardware)",
     0x80: "the power supply's brake",
 }
-HELD = {0x2: "clocks that someone set", 0x4: "its power limit", 0x10: "another GPU that it keeps in step with"}
+HELD = {
+    0x2: HELD_BY["held_by_set_clocks"],
+    0x4: HELD_BY["held_by_power"],
+    0x10: HELD_BY["held_by_another_gpu"],
+}
 
 
 def gpu_state() -> dict[str, Any]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from grader.clocks import HELD_BY
 from grader.speed import duration, times
 
 MS = 1e6  # nanoseconds
@@ -36,8 +37,10 @@ def race_text(measured: Mapping[str, float]) -> str:
     said.append(f"Not counted: {copying} of copying, {launching} of launching, {compiling} of compiling.")
     if "sm_mhz" in measured:
         heat = f", {measured['celsius']:.0f} °C" if "celsius" in measured else ""
-        power = ", at its power limit" if measured["held_by_power"] else ""
-        said.append(f"The GPU ran at {measured['sm_mhz']:,.0f} MHz{heat}{power}.")
+        power = f", at {HELD_BY['held_by_power']}" if measured["held_by_power"] else ""
+        others = [why for name, why in HELD_BY.items() if name != "held_by_power" and measured.get(name)]
+        held = f", held back by {' and by '.join(others)}" if others else ""
+        said.append(f"The GPU ran at {measured['sm_mhz']:,.0f} MHz{heat}{power}{held}.")
     return " ".join(said)
 
 

@@ -1,7 +1,7 @@
 """Carries out a launch plan many times and times each. Runs in the runner.
 
 In: a plan, its functions, and for each run inputs of its own and the values that its outputs start with. Out: per run
-the outputs and a ``Clock``.
+the outputs and a ``Clock``, and what the GPU said of itself at the end of the last.
 
 All runs use the same buffers, and a run's inputs come to the device right before it: nothing of a later run is where an
 earlier one could get at it, and no address, order or number tells a kernel which run it is in.
@@ -10,7 +10,7 @@ earlier one could get at it, and no address, order or number tells a kernel whic
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,30 +36,52 @@ class TimedRun:
     copy_ns: int
 
 
+@dataclass(frozen=True)
+class Enough:
+    """When no further run is begun: after so many ``runs``, if they took ``seconds``, of real or of CPU time."""
+
+    runs: int
+    seconds: float
+
+    def after(self, runs: int, seconds: float) -> bool:
+        """Whether ``runs`` that took ``seconds`` are enough; this process may have been computing before them."""
+        return runs >= self.runs and max(seconds, time.process_time()) > self.seconds
+
+
 def timed_runs(
     plan: LaunchPlan,
     binder: Binder,
     runs: Sequence[tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]],
     device: ClockedDevice,
-) -> list[TimedRun]:
-    """Carry out ``plan`` once per (inputs, fills) in ``runs``, as ``carry_out`` takes them.
+    state: Callable[[], dict[str, Any]],
+    enough: Enough,
+) -> tuple[list[TimedRun], dict[str, Any]]:
+    """Carry out ``plan`` once per (inputs, fills) in ``runs``, as ``carry_out`` takes them, until it is ``enough``.
 
-    The first run compiles the kernels as well. Raises Refused (the student's fault) and errors.Fault.
+    ``state()`` is asked once, right after the last run, while the GPU is still at the clocks that it ran with. The
+    first run compiles the kernels as well. Raises Refused (the student's fault) and errors.Fault.
     """
     done: list[TimedRun] = []
+    said: dict[str, Any] = {}
+    since = time.monotonic()
     timed = _without_last_waits(plan)
-    for inputs, fills in runs:
+    for number, (inputs, fills) in enumerate(runs, 1):
         starts = starts_of(plan, inputs, fills)
         if not done:
             allocate(plan, starts, inputs, device)
         began = time.perf_counter_ns()
-        for number, (buffer, contents) in enumerate(zip(plan.buffers, starts, strict=True)):
+        for place, (buffer, contents) in enumerate(zip(plan.buffers, starts, strict=True)):
             # Also scratch memory: results of the run before must not be there.
-            device.put(number, np.full(buffer.nbytes, SCRATCH_BYTE, np.uint8) if contents is None else contents)
+            device.put(place, np.full(buffer.nbytes, SCRATCH_BYTE, np.uint8) if contents is None else contents)
         copied = time.perf_counter_ns() - began
         clock = device.clocked(lambda inputs=inputs: operate(timed, binder, inputs, device))  # type: ignore[misc]
+        is_last = number == len(runs) or enough.after(number, time.monotonic() - since)
+        if is_last:
+            said = state()
         done.append(TimedRun(collect(plan, starts, inputs, fills, device), clock, copied))
-    return done
+        if is_last:
+            break
+    return done, said
 
 
 def _without_last_waits(plan: LaunchPlan) -> LaunchPlan:

@@ -5,8 +5,10 @@ The script is JSON in the file that FAKE_GPU names:
 run of a job; ``wrong``, ``dies``, ``hangs``, ``crashes``, [kernel, job, run] where an output is changed, the process
 ends or does not, or the GPU stops the kernel; ``states``, what the GPU says of itself, question by question, or
 {"fault": …} where it does not answer; ``peaks``, what it reaches, or a list of it; ``wall``, what the host sees as a
-multiple of what the device says; ``wait_ns``, what each wait in what is timed costs. Jobs are counted in a file beside
-the script.
+multiple of what the device says; ``wait_ns``, what each wait in what is timed costs; ``sleeps``, seconds that a run of
+a kernel takes in earnest. Jobs are counted in a file beside the script.
+
+Its clocks are at ``BUSY_MHZ`` from a run's end until somebody looks at what came of it, else at ``IDLE_MHZ``.
 """
 
 from __future__ import annotations
@@ -32,6 +34,8 @@ from grader.sandbox.protocol import serve
 
 SCRIPT = Path(os.environ["FAKE_GPU"])
 FLUSH_NS = 100_000
+BUSY_MHZ, IDLE_MHZ = 1980, 210
+last: list[str] = []  # what this process did with the GPU
 PEAKS = {"bytes_per_second": 1e12, "operations_per_second": 1e13, "cache_bytes": 0}
 
 
@@ -87,6 +91,8 @@ class FakeGpu(SimulatedDevice):
             time.sleep(60)
         if self.script.get("crashes") == here:
             raise Refused(Failure("gpu-error", "The GPU stopped the kernel."))
+        time.sleep(self.script.get("sleeps", {}).get(self.kernel, 0))
+        last.append("run")
         ns = self.script["ns"][self.kernel]
         factors = self.script.get("factors", {}).get(self.kernel, [1.0])
         ns *= factors[min(self.job, len(factors) - 1)]
@@ -97,6 +103,7 @@ class FakeGpu(SimulatedDevice):
         return Clock(int(ns), 20_000, int((ns + FLUSH_NS) * self.script.get("wall", 1.0)) + 30_000, FLUSH_NS)
 
     def read(self, buffer):
+        last.append("read")
         contents = super().read(buffer)
         name = self._names[self._buffers[buffer][0]]
         if name == "out" and self.script.get("wrong") == [self.kernel, self.job, self.run]:
@@ -110,7 +117,7 @@ def state() -> dict[str, Any]:
     now = states[min(count("state"), len(states) - 1)]
     if "fault" in now:
         raise DeviceFault(now["fault"])
-    return now
+    return {"sm_mhz": BUSY_MHZ if last[-1:] == ["run"] else IDLE_MHZ} | now
 
 
 def peaks() -> dict[str, Any]:

@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from grader import race_rounds
+from grader import race_rounds, racing
 from grader.errors import AuthoringError, Fault
 from grader.gpu_lock import Busy, gpu_lock
 from grader.judge import CheckFailed, NoGpu, NotMeasured
@@ -19,6 +19,8 @@ from grader.reports.race import race_text
 from grader.sandbox.limits import Limits
 
 from .conftest import Moody, Sampled, Shrinking
+
+BUSY_MHZ = 1980  # as fake_gpu_runner.py has it
 
 
 def test_speed_is_measured_against_the_baseline_and_paid_by_the_logarithm(race):
@@ -176,6 +178,39 @@ def test_a_gpu_that_gets_hot_during_a_race_gives_no_times(race):
 
 def test_a_power_limit_is_what_full_load_looks_like(race):
     assert race(states=[{"held_by": ["its power limit"]}])["credit"] == 1
+
+
+def test_clocks_are_those_of_a_gpu_that_runs(race):
+    assert race()["sm_mhz"] == BUSY_MHZ
+
+
+@pytest.mark.parametrize(
+    ("reason", "figure"),
+    [
+        ("its power limit", "held_by_power"),
+        ("clocks that someone set", "held_by_set_clocks"),
+        ("another GPU that it keeps in step with", "held_by_another_gpu"),
+    ],
+)
+@pytest.mark.parametrize("whose_round", [1, 2])
+def test_what_held_the_clocks_in_any_round_is_kept(race, reason, figure, whose_round):
+    # Asked before the race, then after each round of the submission's and the reference's.
+    measured = race(states=[{}] * whose_round + [{"held_by": [reason]}, {}])
+    assert {name: value for name, value in measured.items() if name.startswith("held_by")} == {
+        "held_by_power": 0,
+        "held_by_set_clocks": 0,
+        "held_by_another_gpu": 0,
+    } | {figure: 1}
+    assert reason in race_text(measured)
+
+
+def test_a_kernel_of_seconds_is_too_slow_and_not_endless(race, monkeypatch):
+    monkeypatch.setattr(racing, "SECONDS", 0)
+    monkeypatch.setattr(racing, "MIN_COUNTED", 2)
+    limits = Limits(cpu_seconds=4, wall_seconds=4, memory_bytes=None)
+    with pytest.raises(CheckFailed) as failed:
+        race(student_ms=900.0, sleeps={"student_kernel": 0.9}, limits=limits)  # five runs of it take longer
+    assert failed.value.failure.kind == "too-slow"
 
 
 @pytest.mark.parametrize(
