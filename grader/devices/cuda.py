@@ -18,6 +18,7 @@ from grader.clocks import Clock
 from grader.device_names import LineInfo
 from grader.devices.base import LINE_OPTIONS, Kernel, Refused, ViewArgument, filling
 from grader.devices.cold_cache import ColdCache
+from grader.devices.driver_errors import blaming
 from grader.devices.driver_output import DriverOutput
 from grader.devices.event_clock import EventClock
 from grader.devices.gpu_state import driver_version
@@ -32,7 +33,6 @@ from grader.plan_memory import View
 from grader.records import (
     MAX_PRINTED_LINE,
     MAX_PRINTED_LINES,
-    Failure,
     Finding,
     KernelPrints,
     LaunchRecord,
@@ -145,7 +145,8 @@ class CudaDevice:
         except Exception as error:
             raise DeviceFault(f"the GPU has no {nbytes} bytes left: {error}") from error
         if contents is not None and nbytes:
-            buffer[:nbytes].copy_to_device(contents)
+            with self._blaming():
+                buffer[:nbytes].copy_to_device(contents)
         self._buffers.append(buffer)
         self._sizes.append(nbytes)
 
@@ -169,15 +170,16 @@ class CudaDevice:
         place = self._text.place(asked.line)
         try:
             check_geometry(self._limits, asked.grid, asked.block)
-            self._dispatcher(kernel)[asked.grid, asked.block, self._stream(asked.stream), asked.shared_bytes](
-                *[self._value(argument) for argument in arguments]
-            )
+            with self._blaming(str(place), is_launch=True):
+                self._dispatcher(kernel)[asked.grid, asked.block, self._stream(asked.stream), asked.shared_bytes](
+                    *[self._value(argument) for argument in arguments]
+                )
         except LaunchRefused as error:
             raise Refused(launch_refused(error, place)) from None
         except numba_errors() as error:
             raise Refused(rejected(kernel, KernelError(*explain(error)), self._text)) from None
-        except self._cuda.cudadrv.driver.CudaAPIError as error:
-            raise self._device_error(error, str(place)) from None
+        except (Refused, DeviceFault):
+            raise
         except Exception as error:
             # Compiled for debugging, a kernel's assert or raise reaches the host, too; else it only ends its thread.
             if self._line_info != "debug" or _RAISED_BY_A_THREAD not in str(error):
@@ -198,27 +200,16 @@ class CudaDevice:
             self._compiled[kernel.function] = self._cuda.jit(**declared, **options)(kernel.function)
         return self._compiled[kernel.function]
 
-    def _device_error(self, error: Any, here: str) -> Exception:
-        text = str(error)
-        if any(
-            word in text.upper() for word in ("ILLEGAL", "MISALIGNED", "LAUNCH_FAILED", "INVALID_VALUE", "RESOURCES")
-        ):
-            return Refused(
-                Failure(
-                    "gpu-error",
-                    f"The GPU stopped the kernel: {text}",
-                    where=here,
-                    advice="Run the same check with --device simulated: it names the line and the thread.",
-                )
-            )
-        return DeviceFault(f"the GPU failed: {text}")
+    def _blaming(self, here: str = "", *, is_launch: bool = False) -> contextlib.AbstractContextManager[None]:
+        """Around calls of the driver: says whose fault an error is."""
+        return blaming(self._cuda.cudadrv.driver.CudaAPIError, here, is_launch=is_launch)
 
     def fill(self, target: View, value: Any, stream: int, line: int) -> None:
         """``target[...] = value``, by a kernel of Numba's. The value is on the device after the first time."""
         element = filling(numpy_dtype(target.dtype), value)
         key = element.dtype.str, element.tobytes()
         if key not in self._elements:
-            with self._waiting():  # a copy from the host begins after what was asked for before
+            with self._blaming(), self._waiting():  # a copy from the host begins after what was asked for before
                 self._elements[key] = self._cuda.to_device(element.reshape(1))
         self._assign(target, self._elements[key], stream)
 
@@ -227,8 +218,10 @@ class CudaDevice:
         self._assign(target, self._array(source), stream)
 
     def _assign(self, target: View, value: Any, stream: int) -> None:
-        if 0 not in target.shape:
-            array = self._array(target)
+        if 0 in target.shape:
+            return
+        array = self._array(target)
+        with self._blaming():
             if array.ndim:
                 array.setitem(slice(None), value, stream=self._stream(stream))
             else:
@@ -236,19 +229,17 @@ class CudaDevice:
 
     def synchronize(self, stream: int | None) -> None:
         """Wait. Raises Refused for an error that a kernel caused."""
-        try:
-            with self._waiting():
-                if stream is None:
-                    self._cuda.synchronize()
-                else:
-                    self._stream(stream).synchronize()
-            self._collect()
-        except self._cuda.cudadrv.driver.CudaAPIError as error:
-            raise self._device_error(error, "") from None
+        with self._blaming(), self._waiting():
+            if stream is None:
+                self._cuda.synchronize()
+            else:
+                self._stream(stream).synchronize()
+        self._collect()
 
     def read(self, buffer: int) -> npt.NDArray[np.uint8]:
         """A buffer's bytes."""
-        contents: npt.NDArray[np.uint8] = self._buffers[buffer].copy_to_host()
+        with self._blaming():
+            contents: npt.NDArray[np.uint8] = self._buffers[buffer].copy_to_host()
         return contents[: self._sizes[buffer]]
 
     # ------------------------------------------------------------------ the clock
@@ -256,12 +247,14 @@ class CudaDevice:
     def put(self, buffer: int, contents: npt.NDArray[np.uint8]) -> None:
         """Give a buffer new contents, from memory that the GPU cannot reach by itself."""
         if contents.size:
-            self._buffers[buffer][: contents.size].copy_to_device(contents)
+            with self._blaming():
+                self._buffers[buffer][: contents.size].copy_to_device(contents)
 
     def clocked(self, work: Callable[[], None]) -> Clock:
         """Time ``work`` with events of the GPU, on a cold cache."""
-        self._clock = self._clock or EventClock(self._cuda.event, ColdCache(), lambda: self.synchronize(None))
-        return self._clock.time(work)
+        with self._blaming():
+            self._clock = self._clock or EventClock(self._cuda.event, ColdCache(), lambda: self.synchronize(None))
+            return self._clock.time(work)
 
     def _waiting(self) -> contextlib.AbstractContextManager[None]:
         """What the host does while it waits for the GPU."""

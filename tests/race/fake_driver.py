@@ -15,17 +15,16 @@ ASK_NS = 5_000  # the host's time to ask for one thing
 WAKE_NS = 10_000  # from the end of what the GPU does until a host that waits for it goes on
 FLUSH_NS = 50_000
 CLEAN_NS = 40_000
-ERROR = "[700] Call to {} results in CUDA_ERROR_ILLEGAL_ADDRESS"
 
 
 class FakeDriver:
-    """``now`` and ``busy_until`` in nanoseconds; ``broken``: what every call reports from now on, as after a crash."""
+    """``now`` and ``busy_until`` in nanoseconds; ``broken``: what every call reports from now on."""
 
     def __init__(self, monkeypatch) -> None:
         self.now = 0
         self.busy_until = 0
         self.flushes = 0
-        self.broken = ""
+        self.broken = self.wrong = ""
         gpu = types.SimpleNamespace(name="Fake GPU", compute_capability=(9, 0), MULTIPROCESSOR_COUNT=4)
         replaced = {
             "get_current_device": lambda: gpu,

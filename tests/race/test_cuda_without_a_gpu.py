@@ -3,17 +3,23 @@
 # mypy: ignore-errors
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
+from grader.devices.base import Refused
 from grader.devices.cuda import CudaDevice
+from grader.errors import DeviceFault
 from grader.kernels_text import KernelsText
+from grader.plan import Launch
 from grader.plan_memory import View
 
 from .fake_driver import ASK_NS, FakeDriver
 
 KERNEL_NS = 50_000
 ALL_OF_X = View(buffer=0, offset=0, shape=(16,), strides=(4,), dtype="<f4")
+LAUNCH = Launch(kernel=0, grid=(1, 1, 1), block=(32, 1, 1), arguments=(), line=1)
 
 
 @pytest.fixture
@@ -60,3 +66,62 @@ def test_a_wait_between_launches_is_neither_launching_nor_a_reason_to_flush_more
 def test_the_first_fill_of_a_value_waits_and_is_not_launching(driver, device):
     clocks = [device.clocked(lambda: device.fill(ALL_OF_X, np.float32(0), 0, 1)) for _ in range(3)]
     assert [clock.queued_ns for clock in clocks] == [2 * ASK_NS] * 3
+
+
+def launched(driver, device):
+    """A launch whose kernel is compiled already."""
+    device._dispatcher = lambda kernel: Configured(driver)
+    device.launch(SimpleNamespace(name="kernel", function=None), LAUNCH, [])
+
+
+class Configured:
+    def __init__(self, driver) -> None:
+        self.driver = driver
+
+    def __getitem__(self, configuration):
+        return lambda *arguments: self.driver.asked("cuLaunchKernel", KERNEL_NS)
+
+
+# All that the host asks a GPU for after a kernel was launched.
+ASKED = {
+    "launch": launched,
+    "fill": lambda driver, device: device.fill(ALL_OF_X, np.float32(0), 0, 1),
+    "fill of a value that is there": lambda driver, device: device._assign(ALL_OF_X, None, 0),
+    "copy": lambda driver, device: device.copy(ALL_OF_X, ALL_OF_X, 0, 1),
+    "wait": lambda driver, device: device.synchronize(None),
+    "wait for a stream": lambda driver, device: device.synchronize(1),
+    "read": lambda driver, device: device.read(0),
+    "put": lambda driver, device: device.put(0, np.ones(64, np.uint8)),
+    "allocate": lambda driver, device: device.allocate(8, np.ones(8, np.uint8), garbage=False, name="y"),
+    "event": lambda driver, device: device.clocked(lambda: None),
+    "end of what is timed": lambda driver, device: device.clocked(lambda: setattr(driver, "broken", driver.wrong)),
+}
+CRASHES = ("ILLEGAL_ADDRESS", "MISALIGNED_ADDRESS", "LAUNCH_FAILED", "ILLEGAL_INSTRUCTION", "INVALID_PC")
+
+
+@pytest.mark.parametrize("asked", ASKED)
+@pytest.mark.parametrize("crash", CRASHES)
+def test_a_kernels_crash_is_the_kernels_whatever_the_host_asks_for_next(driver, device, asked, crash):
+    driver.wrong = f"Call to {{}} results in CUDA_ERROR_{crash}"
+    driver.broken = "" if asked == "end of what is timed" else driver.wrong
+    with pytest.raises(Refused) as refused:
+        ASKED[asked](driver, device)
+    assert refused.value.failure.kind == "gpu-error"
+    assert crash in refused.value.failure.what
+
+
+@pytest.mark.parametrize("asked", ASKED)
+@pytest.mark.parametrize("fault", ["ECC_UNCORRECTABLE", "SYSTEM_DRIVER_MISMATCH", "DEVICE_UNAVAILABLE"])
+def test_a_gpu_that_fails_is_nobodys_fault_whatever_the_host_asks_for(driver, device, asked, fault):
+    driver.wrong = f"Call to {{}} results in CUDA_ERROR_{fault}"
+    driver.broken = "" if asked == "end of what is timed" else driver.wrong
+    with pytest.raises(DeviceFault, match=fault):
+        ASKED[asked](driver, device)
+
+
+@pytest.mark.parametrize("asked", sorted(ASKED.keys() - {"launch"}))
+def test_a_value_that_only_a_launch_could_get_wrong_is_our_fault_elsewhere(driver, device, asked):
+    driver.wrong = "Call to {} results in CUDA_ERROR_INVALID_VALUE"
+    driver.broken = "" if asked == "end of what is timed" else driver.wrong
+    with pytest.raises(DeviceFault):
+        ASKED[asked](driver, device)
