@@ -34,15 +34,18 @@ HELD_BY = {
 class GpuState:
     """A GPU now: memory in bytes, clocks in MHz, temperature in °C. None for what its driver or library does not say.
 
-    ``is_partition``: one of several into which a GPU is divided (MIG), which share what they are timed on. ``others``
-    counts the processes of others that compute on it. ``slowed_by`` names why it runs slower than it could, where that
-    is heat or a fault of power; ``held_by`` what is no fault, of ``HELD_BY``: at full load its power limit.
+    ``is_partition``: one of several into which a GPU is divided (MIG), which share what they are timed on.
+    ``reaches_host``: kernels can read and write ordinary memory of the host, by any address of it (CUDA's "pageable
+    memory access", by HMM or ATS). ``others`` counts the processes of others that compute on it. ``slowed_by`` names
+    why it runs slower than it could, where that is heat or a fault of power; ``held_by`` what is no fault, of
+    ``HELD_BY``: at full load its power limit.
     """
 
     uuid: str = ""
     total_bytes: int | None = None
     free_bytes: int | None = None
     is_partition: bool | None = None
+    reaches_host: bool | None = None
     others: int | None = None
     sm_mhz: int | None = None
     memory_mhz: int | None = None
@@ -54,6 +57,11 @@ class GpuState:
         """Why no fair time can be taken on it, or ""."""
         if self.is_partition:
             return "the GPU is divided into parts (MIG), which share its memory and its caches"
+        if self.reaches_host:
+            return (
+                "kernels can reach the host's memory, where other runs' inputs and the clock are (on most machines "
+                "that is HMM, and the option uvm_disable_hmm=1 of the kernel module nvidia_uvm switches it off)"
+            )
         if self.others:
             return "another process computes on it" if self.others == 1 else f"{self.others} others compute on it"
         if self.slowed_by:

@@ -111,7 +111,14 @@ def speed_here(state: GpuState) -> Examined:
     if state.free_bytes is not None and state.total_bytes is not None:
         parts.append(f"{state.free_bytes / 2**30:.1f} of {state.total_bytes / 2**30:.1f} GiB are free")
     if state.others is None:
-        parts.append("but nobody would notice others on it, heat, or MIG: pip install nvidia-ml-py")
+        parts.append(
+            "but nobody would notice others on it, heat, or MIG: NVIDIA's management library is not installed "
+            "(pip install nvidia-ml-py) or does not know this GPU"
+        )
+    elif state.is_partition is None:
+        parts.append("but nobody knows whether it is a part of a GPU (MIG)")
+    if state.reaches_host is None:
+        parts.append("but nobody knows whether kernels can reach the host's memory")
     return Examined("speed", True, ", ".join(parts))
 
 

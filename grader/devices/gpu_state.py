@@ -34,11 +34,27 @@ def gpu_state() -> dict[str, Any]:
     device = cuda.get_current_device()
     free, total = cuda.current_context().get_memory_info()
     uuid = str(getattr(device, "uuid", ""))
-    state = asdict(GpuState(uuid=uuid, total_bytes=int(total), free_bytes=int(free)))
+    pageable = _attribute(device, "PAGEABLE_MEMORY_ACCESS")
+    reaches_host = None if pageable is None else bool(pageable)
+    state = asdict(GpuState(uuid=uuid, total_bytes=int(total), free_bytes=int(free), reaches_host=reaches_host))
     with _library() as nvml:
         if nvml is not None:
-            state |= _of_library(nvml, uuid)
+            state |= _of_library(nvml, uuid, _bus_id(device))
     return state
+
+
+def _attribute(device: Any, name: str) -> int | None:
+    """An attribute of a device (CUDA Driver API, "CUdevice_attribute"); None where its driver does not know it."""
+    try:
+        return int(getattr(device, name))
+    except Exception:
+        return None
+
+
+def _bus_id(device: Any) -> str:
+    """Where a GPU is, as the management library writes it; "" where its driver does not say."""
+    domain, bus, number = (_attribute(device, f"PCI_{part}_ID") for part in ("DOMAIN", "BUS", "DEVICE"))
+    return "" if domain is None or bus is None or number is None else f"{domain:08x}:{bus:02x}:{number:02x}.0"
 
 
 @contextlib.contextmanager
@@ -69,31 +85,63 @@ def driver_version() -> str:
         return found.decode() if isinstance(found, bytes) else str(found)
 
 
-def _of_library(nvml: Any, uuid: str) -> dict[str, Any]:
-    """What the library says; a question that this GPU or driver does not know is left out."""
-    said: dict[str, Any] = {}
-    is_part = uuid.startswith("MIG-")
-    said["is_partition"] = is_part
-    try:
-        handle = nvml.nvmlDeviceGetHandleByUUID(uuid.encode())
-    except nvml.NVMLError:
-        return said
+def _of_library(nvml: Any, uuid: str, bus_id: str) -> dict[str, Any]:
+    """What the library says; a question that this GPU, driver or library does not know is left out."""
+    found = _handle(nvml, uuid, bus_id)
+    if found is None:
+        return {}
+    handle, is_part = found
     reasons = nvml.nvmlDeviceGetCurrentClocksThrottleReasons  # the name that older drivers know, too
     questions: dict[str, Callable[[], Any]] = {
         "sm_mhz": lambda: nvml.nvmlDeviceGetClockInfo(handle, nvml.NVML_CLOCK_SM),
         "memory_mhz": lambda: nvml.nvmlDeviceGetClockInfo(handle, nvml.NVML_CLOCK_MEM),
         "celsius": lambda: nvml.nvmlDeviceGetTemperature(handle, nvml.NVML_TEMPERATURE_GPU),
-        "others": lambda: _others(nvml.nvmlDeviceGetComputeRunningProcesses(handle)),
-        "is_partition": lambda: is_part or nvml.nvmlDeviceGetMigMode(handle)[0] == nvml.NVML_DEVICE_MIG_ENABLE,
+        "others": lambda: _others([process.pid for process in nvml.nvmlDeviceGetComputeRunningProcesses(handle)]),
+        "is_partition": lambda: is_part or _is_divided(nvml, handle),
         "slowed_by": lambda: [word for bit, word in SLOWED.items() if reasons(handle) & bit],
         "held_by": lambda: [word for bit, word in HELD.items() if reasons(handle) & bit],
     }
+    said: dict[str, Any] = {}
     for name, question in questions.items():
         with contextlib.suppress(nvml.NVMLError):
             said[name] = question()
     return said
 
 
-def _others(processes: Any) -> int:
-    """How many processes are not this one. In a container the library may give the host's numbers, or 0."""
-    return sum(process.pid not in (0, os.getpid()) for process in processes) if len(processes) > 1 else 0
+def _handle(nvml: Any, uuid: str, bus_id: str) -> tuple[Any, bool] | None:
+    """The library's handle of a GPU, and whether CUDA shows a part of it; None where the library does not know it.
+
+    CUDA gives the UUID of the part (MIG) that it shows, if it shows one, and Numba writes "GPU-" before any UUID, where
+    the library wants "MIG-". Drivers before 470 have other names for parts: then the GPU is found by where it is.
+    """
+    number = uuid.removeprefix("GPU-").removeprefix("MIG-")
+    with contextlib.suppress(nvml.NVMLError):
+        part = nvml.nvmlDeviceGetHandleByUUID(f"MIG-{number}".encode())
+        return nvml.nvmlDeviceGetDeviceHandleFromMigDeviceHandle(part), True
+    with contextlib.suppress(nvml.NVMLError):
+        return nvml.nvmlDeviceGetHandleByUUID(f"GPU-{number}".encode()), False
+    if bus_id:
+        with contextlib.suppress(nvml.NVMLError):
+            return nvml.nvmlDeviceGetHandleByPciBusId(bus_id.encode()), False
+    return None
+
+
+def _is_divided(nvml: Any, handle: Any) -> bool:
+    """Whether a GPU is in MIG mode. Raises NVMLError where nobody knows."""
+    try:
+        return bool(nvml.nvmlDeviceGetMigMode(handle)[0] == nvml.NVML_DEVICE_MIG_ENABLE)
+    except nvml.NVMLError as error:
+        # Of a GPU or a driver that cannot divide.
+        if error.value in (nvml.NVML_ERROR_NOT_SUPPORTED, nvml.NVML_ERROR_FUNCTION_NOT_FOUND):
+            return False
+        raise
+
+
+def _others(pids: list[int]) -> int:
+    """How many of the processes on a GPU are not this one, which is one of them.
+
+    In a container the library may give the host's numbers, or 0 for whoever has none here.
+    """
+    others = [pid for pid in pids if pid not in (0, os.getpid())]
+    is_seen = len(others) < len(pids)
+    return len(others) if is_seen else max(len(others) - 1, 0)

@@ -126,6 +126,7 @@ def machine(children: Children, commit: str, tests: str) -> None:
     head("", "")
     row("GPU", f"{gpu['name']}, {(state.total_bytes or 0) / 2**30:.0f} GiB")
     row("driver", gpu.get("driver") or "unknown")
+    row("kernels can reach the host's memory", {True: "yes", False: "no", None: "unknown"}[state.reaches_host])
     row("versions", f"Python {platform.python_version()}, {versions}")
     row("CPU", f"{os.cpu_count()} cores; the CPU baseline runs on up to 4")
     row("commit", commit)

@@ -134,6 +134,7 @@ def test_a_gpu_whose_speed_changes_leaves_the_part_unmeasured(race):
     ("state", "why"),
     [
         ({"is_partition": True}, "MIG"),
+        ({"reaches_host": True}, "the host's memory"),
         ({"others": 2}, "2 others compute"),
         ({"slowed_by": ["its temperature (hardware)"]}, "slowed down: its temperature"),
         ({"free_bytes": 1 << 20}, "1 MiB left"),
