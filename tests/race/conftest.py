@@ -163,5 +163,6 @@ def race(fake_children, tmp_path, monkeypatch):
     """``race(student_ms=…, wrong=…)``: see ``FakeGpuRace``."""
     children, script = fake_children
     monkeypatch.setattr(race_rounds, "RUNS", 5)
+    monkeypatch.setattr("grader.gpu_lock.PLACES", (tmp_path,))
     monkeypatch.setattr("grader.peaks.user_cache_path", lambda _: tmp_path / "cache")
     return FakeGpuRace(children, tmp_path, script, monkeypatch)

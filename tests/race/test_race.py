@@ -4,16 +4,11 @@
 from __future__ import annotations
 
 import math
-import multiprocessing
-import os
-import signal
-import time
 
 import pytest
 
 from grader import race_rounds, racing
 from grader.errors import AuthoringError, Fault
-from grader.gpu_lock import Busy, gpu_lock
 from grader.judge import CheckFailed, NoGpu, NotMeasured
 from grader.reports.race import race_text
 from grader.sandbox.limits import Limits
@@ -286,26 +281,3 @@ def test_inputs_that_are_too_large_to_travel_together_travel_in_more_rounds(race
     monkeypatch.setattr(race_rounds, "BATCH_BYTES", 1)
     assert race()["runs"] == 6
     assert race.jobs("student_kernel") == 6
-
-
-def _hold(gpu, held):
-    with gpu_lock(gpu):
-        held.set()
-        time.sleep(60)
-
-
-def test_one_race_at_a_time_has_the_gpu_and_a_killed_one_gives_it_back(tmp_path, monkeypatch):
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    context = multiprocessing.get_context("fork")
-    held = context.Event()
-    other = context.Process(target=_hold, args=("GPU-1", held))
-    other.start()
-    assert held.wait(30)
-    with pytest.raises(Busy, match="other races used the GPU"), gpu_lock("GPU-1", 0.2):
-        pass
-    with gpu_lock("GPU-2", 0.2):  # another GPU is another's
-        pass
-    os.kill(other.pid, signal.SIGKILL)
-    other.join()
-    with gpu_lock("GPU-1", 5):
-        pass
