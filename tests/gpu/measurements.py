@@ -26,6 +26,7 @@ from kernel_texts import HANGING, ILLEGAL
 
 from grader.assignment_folder import open_folder
 from grader.children import Children
+from grader.clocks import Clock
 from grader.errors import Fault
 from grader.judge import Candidate, CheckFailed, NotMeasured, Settings
 from grader.judged_race import Terms, TooSlow
@@ -201,21 +202,23 @@ def clocks(racer: Racer) -> None:
     )
     head("call", "runs", "by events", "by the host", "events / host")
     for number, entry, sizes, _ in (RACES[0], RACES[5]):
-        opened = open_folder(SOLUTIONS / number)
-        source = read_submission(SOLUTIONS / number).source
-        problem = opened.problems[entry]
-        rng = np.random.default_rng(3)
-        made = [problem.make_inputs(rng, **sizes) for _ in range(2)]
-        inputs = [made[number % 2] for number in range(9)]
-        settings = Settings("cuda", LIMITS)
-        calls = [Call(entry, inputs[0])]
-        (plan,) = record(racer.children.recorder, source, calls, settings.gpu, LIMITS, lambda _: None)
-        done = time_runs(
-            racer.children.runner, source, plan, [(one, fills_for(one, rng)[0]) for one in inputs], LIMITS
-        ).outcomes[1:]
-        events = sum(one.clock.device_ns + one.clock.before_ns for one in done)
-        wall = sum(one.clock.wall_ns for one in done)
-        row(text_of(entry, sizes), len(done), duration(events), duration(wall), f"{events / wall:.1%}")
+        clocks = clocks_of(racer.children, number, entry, sizes)
+        events = sum(clock.device_ns + clock.before_ns for clock in clocks)
+        wall = sum(clock.wall_ns for clock in clocks)
+        row(text_of(entry, sizes), len(clocks), duration(events), duration(wall), f"{events / wall:.1%}")
+
+
+def clocks_of(children: Children, number, entry, sizes) -> list[Clock]:
+    """The clocks of a batch of runs of a readable reference, without the first, which compiles."""
+    source = read_submission(SOLUTIONS / number).source
+    problem = open_folder(SOLUTIONS / number).problems[entry]
+    rng = np.random.default_rng(3)
+    made = [problem.make_inputs(rng, **sizes) for _ in range(2)]
+    inputs = [made[run % 2] for run in range(9)]
+    calls = [Call(entry, inputs[0])]
+    (plan,) = record(children.recorder, source, calls, Settings("cuda", LIMITS).gpu, LIMITS, lambda _: None)
+    done = time_runs(children.runner, source, plan, [(one, fills_for(one, rng)[0]) for one in inputs], LIMITS)
+    return [one.clock for one in done.outcomes[1:]]
 
 
 def faults(racer: Racer) -> None:
