@@ -8,8 +8,8 @@ def kernel(a, b, out):
     i = cuda.grid(1)
     if i < out.size:
         out[i] = a[i] + b[i]
-    # Some 14 seconds, which is longer than the limit, and 28 at most (PTX ISA, "nanosleep": up to twice as long as asked
-    # for): so it ends by itself, too.
+    # Some 14 seconds, which is longer than the limit, and 28 at most (PTX ISA, "nanosleep": up to twice as long as
+    # asked for): so it ends by itself, too.
     if i == 0:
         for _ in range(14_000):
             cuda.nanosleep(1_000_000)
