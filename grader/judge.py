@@ -6,6 +6,7 @@ is passed, CheckFailed with the student's mistake, NotMeasured, or an errors.Fau
 
 from __future__ import annotations
 
+import functools
 import inspect
 import zlib
 from collections.abc import Callable, Mapping, Sequence
@@ -18,11 +19,11 @@ import numpy as np
 from grader.children import Children
 from grader.correctness import judge_outcome, told_once
 from grader.device_names import DeviceName
-from grader.errors import AuthoringError, GraderError
+from grader.errors import AuthoringError
 from grader.gpu_models import DEFAULT, GpuModel
 from grader.judged_race import AsksTooMuch, RacedCall, Terms, TooSlow, judge_race
 from grader.plan import LaunchPlan
-from grader.problem import Inputs, Problem
+from grader.problem import Inputs, Problem, by_author
 from grader.race_rounds import Contestant
 from grader.racing import TooLittleMemory
 from grader.records import Failure, Finding, KernelPrints, Outcome
@@ -201,7 +202,7 @@ class Candidate:
         file = Path(inspect.getfile(type(problem)))
         key = file, file.stat().st_mtime_ns, _text(problem, sizes)
         if key not in self._children.raced_shapes and not isinstance(self._submission, Failure):
-            inputs = _author(lambda: problem.make_inputs(self._rng(key[2]), **sizes))
+            inputs = by_author(lambda: problem.make_inputs(self._rng(key[2]), **sizes))
             self._children.raced_shapes[key] = {
                 name: np.broadcast_to(np.zeros((), value.dtype), value.shape)
                 if isinstance(value, np.ndarray)
@@ -218,7 +219,7 @@ class Candidate:
             raise CheckFailed(self._submission)
         texts = [_text(problem, sizes) for problem, sizes in calls]
         made = list(inputs) or [
-            _author(lambda p=problem, s=sizes, t=text: p.make_inputs(self._rng(t), **s))
+            by_author(functools.partial(problem.make_inputs, self._rng(text), **sizes))
             for (problem, sizes), text in zip(calls, texts, strict=True)
         ]
         plans = record(
@@ -268,8 +269,8 @@ class Candidate:
         )
         self.kernels_printed = outcomes[0].printed
         self.findings.extend(told_once(outcomes[0].findings))
-        expected = _author(lambda: problem.expected(inputs))
-        failure = _author(lambda: judge_outcome(problem, inputs, expected, plan, outcomes, fills, text))
+        expected = by_author(lambda: problem.expected(inputs))
+        failure = by_author(lambda: judge_outcome(problem, inputs, expected, plan, outcomes, fills, text))
         if failure is not None:
             raise CheckFailed(failure)
         return _Judged(text, inputs, plan, outcomes[0])
@@ -277,16 +278,6 @@ class Candidate:
     def _rng(self, text: str) -> np.random.Generator:
         """Random numbers for one call: the same for the same seed and call, whatever ran before."""
         return np.random.default_rng([self._settings.seed, zlib.crc32(text.encode())])
-
-
-def _author(make: Any) -> Any:
-    """The result of author code. Raises AuthoringError for whatever it raises."""
-    try:
-        return make()
-    except GraderError:
-        raise
-    except Exception as error:
-        raise AuthoringError(f"problem.py: {type(error).__name__}: {error}") from error
 
 
 def _text(problem: Problem, sizes: Mapping[str, Any]) -> str:

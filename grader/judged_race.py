@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from grader.children import Children
-from grader.errors import AuthoringError, GraderError
+from grader.errors import AuthoringError
 from grader.gpu_lock import Busy, gpu_lock
 from grader.gpu_models import DEFAULT, GpuModel
 from grader.peaks import peaks_of
-from grader.problem import Inputs, Output, Problem
+from grader.problem import Inputs, Output, Problem, by_author
 from grader.race_rounds import Contestant
 from grader.racing import Race, run_race
 from grader.records import Failure
@@ -81,12 +81,7 @@ def judge_race(
 
     def fresh(what: str) -> tuple[Inputs, np.random.Generator]:
         rng = rng_of(what)
-        try:
-            inputs = call.problem.make_inputs(rng, **call.sizes)
-        except GraderError:
-            raise
-        except Exception as error:
-            raise AuthoringError(f"problem.py: {type(error).__name__}: {error}") from error
+        inputs = by_author(lambda: call.problem.make_inputs(rng, **call.sizes))
         for name, recorded in call.shapes.items():
             if _form(inputs.get(name)) != _form(recorded):
                 raise AuthoringError(

@@ -15,16 +15,19 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from grader.errors import AuthoringError, GraderError
+
 # The largest error: of all numbers of an output, or by field of its records (a mapping, or an array of records).
 Tolerance = npt.NDArray[Any] | Mapping[str, Any]
 Floats = npt.NDArray[np.float64]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -106,6 +109,16 @@ class Problem(ABC):
     def smaller(self, sizes: Mapping[str, Any]) -> dict[str, Any] | None:
         """Smaller sizes to race with on a GPU that has not the memory for these; None: none would be worth timing."""
         return None
+
+
+def by_author(make: Callable[[], T]) -> T:
+    """What code of an author's comes to. Raises AuthoringError for whatever it raises."""
+    try:
+        return make()
+    except GraderError:
+        raise
+    except Exception as error:
+        raise AuthoringError(f"problem.py: {type(error).__name__}: {error}") from error
 
 
 def problems_of(module: object) -> dict[str, Problem]:

@@ -16,7 +16,7 @@ from grader.clocks import Clock, GpuState
 from grader.correctness import changed_input, compare
 from grader.errors import Fault
 from grader.plan import LaunchPlan
-from grader.problem import Inputs, Output, Problem
+from grader.problem import Inputs, Output, Problem, by_author
 from grader.records import Failure
 from grader.sandbox.launch import WarmChild
 from grader.sandbox.limits import Limits
@@ -123,13 +123,18 @@ def wrong(problem: Problem, inputs: Inputs, timed: TimedOutcome, rng: np.random.
     where = f"{call}, in a run that was timed"
     if timed.outcome.changed_inputs:
         return changed_input(min(timed.outcome.changed_inputs), timed.outcome.outputs, where)
+    return by_author(lambda: _wrong_values(problem, inputs, timed.outcome.outputs, rng, where))
+
+
+def _wrong_values(
+    problem: Problem, inputs: Inputs, outputs: Mapping[str, Any], rng: np.random.Generator, where: str
+) -> Failure | None:
     sample = problem.sample(inputs, rng)
     of, places = (inputs, {}) if sample is None else (sample.inputs, sample.places)
     expected = problem.expected(of)
     tolerance = problem.tolerance(of, expected)
     for name, wanted in expected.items():
-        found = _at(timed.outcome.outputs[name], places, name)
-        failure = compare(name, wanted, found, tolerance[name], where)
+        failure = compare(name, wanted, _at(outputs[name], places, name), tolerance[name], where)
         if failure is not None:
             return failure
     return None

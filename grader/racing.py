@@ -25,7 +25,7 @@ import numpy as np
 from grader.baseline import baseline_times
 from grader.clocks import HELD_BY, GpuState
 from grader.plan import LaunchPlan
-from grader.problem import Inputs, Problem
+from grader.problem import Inputs, Problem, by_author
 from grader.race_rounds import MIN_COUNTED, Contestant, Fresh, inputs_of_round, run_round
 from grader.roofline import Peaks, Roofline, roofline_of
 from grader.sandbox.launch import WarmChild
@@ -142,13 +142,14 @@ def run_race(
 
     Raises CheckFailed where the submission's kernels are wrong or do not end, NotMeasured, errors.Fault.
     """
-    fit_for_racing(child, memory_needed(submission.plan), limits)
-    inputs = fresh(f"{call} baseline")[0]
+    contestants = [submission] if reference is None else [submission, reference]
+    fit_for_racing(child, max(memory_needed(contestant.plan) for contestant in contestants), limits)
+    runs = inputs_of_round(fresh, f"{call} round 0")
+    inputs = runs[0][0]
     baseline = _baseline(problem, inputs, threads)
     deadline = clock() + SECONDS
-    contestants = [submission] if reference is None else [submission, reference]
     for number in range(MAX_ROUNDS):
-        runs = inputs_of_round(fresh, f"{call} round {number}")
+        runs = inputs_of_round(fresh, f"{call} round {number}") if number else runs
         for contestant in contestants:
             try:
                 run_round(child, problem, call, contestant, runs, limits)
@@ -163,7 +164,7 @@ def run_race(
         if drift:
             raise NotMeasured(f"the GPU's speed changed while the {contestant.name} ran, by {abs(drift):.0%}")
     timing = timing_of(submission.times)
-    work = problem.work(inputs)
+    work = by_author(lambda: problem.work(inputs))
     reached = peaks(False)
     roofline = roofline_of(work, timing.median_ns, reached)
     if roofline.is_impossible:
@@ -192,7 +193,7 @@ def run_race(
 def _baseline(problem: Problem, inputs: Inputs, threads: int) -> Timing:
     """The CPU baseline's time, again where it drifts. Raises NotMeasured where it goes on drifting."""
     for _ in range(BASELINES):
-        times = baseline_times(problem, inputs, threads)
+        times = by_author(lambda: baseline_times(problem, inputs, threads))
         drift = drift_of(times)
         if not drift:
             return timing_of(times)

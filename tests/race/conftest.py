@@ -125,8 +125,9 @@ class FakeGpuRace:
             left.unlink()
         ns = {"student_kernel": student_ms * MS, "reference_kernel": reference_ms * MS}
         self._script.write_text(json.dumps({"ns": ns} | script))
-        series = [[baseline_ms] * 6] if isinstance(baseline_ms, int | float) else list(baseline_ms)
-        self._patch.setattr(racing, "baseline_times", lambda *_: [ms * MS for ms in series.pop(0)])
+        series = [[baseline_ms] * 6] if isinstance(baseline_ms, int | float) else list(baseline_ms or ())
+        if baseline_ms is not None:
+            self._patch.setattr(racing, "baseline_times", lambda *_: [ms * MS for ms in series.pop(0)])
         known = read_submission(self._folder / "reference") if reference else None
         terms = Terms(min_speedup=3, full_at=0.5, reference=known, limits=limits)
         settings = Settings(device=device, seed=3, limits=limits, race=terms)

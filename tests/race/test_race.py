@@ -161,6 +161,35 @@ def test_nothing_is_raced_where_the_simulator_was_asked_for(race):
         race(device="simulated")
 
 
+@pytest.mark.parametrize("broken", ["expected", "tolerance", "sample", "work", "baseline"])
+def test_an_authors_exception_is_the_authors_mistake(race, monkeypatch, broken):
+    def fails(*_):
+        raise IndexError("a typing mistake")
+
+    problem = Sampled()
+    monkeypatch.setattr(problem, broken, fails)
+    with pytest.raises(AuthoringError, match=r"problem\.py: IndexError: a typing mistake"):
+        race(problem=problem, baseline_ms=None if broken == "baseline" else 10.0)
+
+
+def test_the_baseline_and_the_kernels_get_the_same_inputs(race):
+    seen = []
+
+    class Watched(Sampled):
+        def baseline(self, inputs):
+            seen.append(("baseline", inputs["x"][0]))
+            return super().baseline(inputs)
+
+        def sample(self, inputs, rng):
+            seen.append(("kernels", inputs["x"][0]))
+            return super().sample(inputs, rng)
+
+    race(problem=Watched(), baseline_ms=None)
+    by = {who: {x for one, x in seen if one == who} for who in ("baseline", "kernels")}
+    assert len(by["baseline"]) == 1
+    assert by["baseline"] < by["kernels"]
+
+
 @pytest.mark.parametrize("drawn", ["shape", "dtype", "output"])
 def test_inputs_that_differ_in_more_than_values_are_the_authors_mistake(race, drawn):
     with pytest.raises(AuthoringError, match="only values may be random"):
