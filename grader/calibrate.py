@@ -68,6 +68,7 @@ class Raced:
     why: str = ""
     on_small: float = 1.0  # speed-ups on a small GPU, as a share of these
     is_naive: bool = False
+    passed: bool = False  # the check, at least once
 
     @property
     def speedup(self) -> float:
@@ -163,7 +164,8 @@ def _raced(name: str, one: Solution, checks: Sequence[CheckResult]) -> Raced:
     if not measured:
         return Raced(name, one.who, why=why or State.NOT_MEASURED.value)
     speedups, medians = (tuple(m[key] for m in measured) for key in ("speedup", "median_ms"))
-    return Raced(name, one.who, speedups, medians, why, _on_small(measured[-1]), one.is_naive)
+    passed = any(check.passed for check in checks)
+    return Raced(name, one.who, speedups, medians, why, _on_small(measured[-1]), one.is_naive, passed)
 
 
 def _why(checks: Sequence[CheckResult]) -> str:
@@ -200,7 +202,7 @@ def proposal(raced: Sequence[Raced]) -> Proposal | None:
     there = here * slowest.on_small
     minimum = _plain(max(there / REFERENCE_MARGIN, 1.0))
     naive, share = max(
-        ((one, one.speedup / references[one.check].speedup) for one in raced if one.is_naive and one.speedups),
+        ((one, one.speedup / references[one.check].speedup) for one in _naive(raced)),
         key=lambda found: found[1],
         default=(None, 0.0),
     )
@@ -218,6 +220,17 @@ def proposal(raced: Sequence[Raced]) -> Proposal | None:
         f"{times(there)} with {SMALL_GB_PER_S:g} GB/s, {SMALL_GFLOP_PER_S:g} GFLOP/s and {SMALL_CORES} CPU cores: "
         f"{REFERENCE_MARGIN:g} times the minimum is below that. {best}",
     )
+
+
+def _naive(raced: Sequence[Raced]) -> list[Raced]:
+    """Those without the technique, in what they raced.
+
+    A mutant may miss it at other sizes only. So where a check refuses one, and so asks for the technique in what is
+    raced, those that pass it have it there.
+    """
+    naive = [one for one in raced if one.is_naive and one.speedups]
+    refusing = {one.check for one in naive if not one.passed}
+    return [one for one in naive if not (one.passed and one.check in refusing)]
 
 
 def _plain(value: float) -> float:

@@ -222,6 +222,25 @@ def test_only_kernels_that_are_right_without_the_technique_say_where_full_points
     assert "add_naive in test_add, has 10%" in found.reason
 
 
+@pytest.mark.parametrize("failure", [COARSE, None])
+def test_a_mutant_that_has_the_technique_at_the_raced_sizes_says_nothing_of_kernels_without_it(failure):
+    """It misses it at other sizes: where a check refuses one without the technique, those that pass have it."""
+
+    def outcome(who, name):
+        if who == "coarse_at_the_edge":
+            return check(name, 95)
+        return check(name, 30, failure) if who == "coarse" else check(name, 100)
+
+    solutions = [
+        Solution(REFERENCE, text()),
+        Solution("coarse", text(add="c"), has_technique=False),
+        Solution("coarse_at_the_edge", text(add="d"), has_technique=False),
+    ]
+    rows, _ = ran(solutions, outcome)
+    # A check that asks for no technique lets both pass, and tells nothing.
+    assert proposal(list(rows.values())).full_at == (0.5 if failure else 0.9)
+
+
 def test_without_a_time_of_the_reference_nothing_is_proposed():
     assert proposal([]) is None
     assert proposal([Raced("test_a", REFERENCE, (10,), (1,)), Raced("test_b", REFERENCE, why="too hot")]) is None
