@@ -54,7 +54,7 @@ def is_busy(gpu):
 
 
 def test_one_race_at_a_time_has_the_gpu_and_a_killed_one_gives_it_back(holder):
-    with pytest.raises(Busy, match=r"other races used the GPU for 200 ms"), gpu_lock("GPU-1", 0.2):
+    with pytest.raises(Busy, match="other races used the GPU for 200 ms"), gpu_lock("GPU-1", 0.2):
         pass
     assert not is_busy("GPU-2")  # another GPU is another's
     os.kill(holder.pid, signal.SIGKILL)
