@@ -53,14 +53,15 @@ class GpuState:
     slowed_by: tuple[str, ...] = ()
     held_by: tuple[str, ...] = ()
 
-    def unfit(self) -> str:
-        """Why no fair time can be taken on it, or ""."""
+    def unfit(self, *, host_in_reach: bool = False) -> str:
+        """Why no fair time can be taken on it, or "". ``host_in_reach``: kernels that reach the host are trusted."""
         if self.is_partition:
             return "the GPU is divided into parts (MIG), which share its memory and its caches"
-        if self.reaches_host:
+        if self.reaches_host and not host_in_reach:
             return (
                 "kernels can reach the host's memory, where other runs' inputs and the clock are (on most machines "
-                "that is HMM, and the option uvm_disable_hmm=1 of the kernel module nvidia_uvm switches it off)"
+                "that is HMM: the option uvm_disable_hmm=1 of the kernel module nvidia_uvm switches it off, and "
+                "host_in_reach: allow in course.yml trusts kernels with it)"
             )
         if self.others:
             return "another process computes on it" if self.others == 1 else f"{self.others} others compute on it"

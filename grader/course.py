@@ -55,7 +55,8 @@ class Grading(Policy):
 
     ``without_gpu`` says what happens to points that need a GPU where there is none: ``wait`` leaves the total
     open, ``scale`` scales it to the points that were judged. ``sandbox`` is the least level that grading a
-    class needs; ``limits`` is a process boundary with resource limits.
+    class needs; ``limits`` is a process boundary with resource limits. ``host_in_reach``: whether races of submissions
+    are run on a GPU whose kernels can reach the host's memory.
     """
 
     without_gpu: Literal["wait", "scale"] = "wait"
@@ -63,6 +64,7 @@ class Grading(Policy):
     late: Late = Late()
     attempts: Literal["best", "last"] = "best"
     baseline_threads: Annotated[int, Field(ge=1, le=1024)] = 1
+    host_in_reach: Literal["refuse", "allow"] = "refuse"
 
 
 class Authoring(Policy):

@@ -35,6 +35,7 @@ class Terms:
     full_at: float = 0.0
     baseline_threads: int = 4
     reference: Submission | None = None
+    host_in_reach: bool = False  # races are run although kernels could reach the host's memory
     limits: Limits = field(default_factory=Limits)
     gpu: GpuModel = DEFAULT
 
@@ -102,6 +103,7 @@ def judge_race(
                 terms.baseline_threads,
                 terms.limits,
                 lambda doubted: peaks_of(children.runner, gpu, uuid, terms.limits, doubted=doubted),
+                host_in_reach=terms.host_in_reach,
             )
     except Busy as why:
         raise NotMeasured(str(why)) from None

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -98,8 +97,13 @@ def check_result(item: pytest.Function, outcome: Outcome, seconds: float) -> Che
     part, weight = part_of(item)
     candidate: Any = item.funcargs.get("submission")
     findings: tuple[Finding, ...] = tuple(getattr(candidate, "findings", ()))
-    measured: Mapping[str, float] = dict(getattr(candidate, "measured", {}))
+    measured: dict[str, float] = dict(getattr(candidate, "measured", {}))
     passed = None if outcome.state is not State.JUDGED else outcome.failure is None
+    credit = measured.get("credit", 1.0) if passed else 0.0
+    if passed is None:
+        measured.pop("credit", None)  # a race may be lost by what comes after it
+    elif "credit" in measured:
+        measured["credit"] = credit
     hidden = item.path.name == HIDDEN_FILE
     return CheckResult(
         name=item.name,
@@ -109,7 +113,7 @@ def check_result(item: pytest.Function, outcome: Outcome, seconds: float) -> Che
         hidden=hidden,
         passed=passed,
         state=outcome.state,
-        credit=measured.get("credit", 1.0) if passed else 0.0,
+        credit=credit,
         failure=outcome.failure,
         reason=outcome.reason,
         findings=findings,

@@ -118,7 +118,9 @@ class CheckSession:
             min_speedup=(speed.min_speedup or 0.0) if speed is not None else 0.0,
             full_at=(speed.full_at or 0.0) if speed is not None else 0.0,
             baseline_threads=folder.course.grading.baseline_threads,
-            reference=self._reference(folder),
+            reference=(reference := self._reference(folder)),
+            # A learner's own kernels have nothing to gain.
+            host_in_reach=reference is None or folder.course.grading.host_in_reach == "allow",
             limits=limits,
             gpu=gpu_models.DEFAULT,
         )

@@ -93,8 +93,9 @@ def run_round(
     failures = [failure for one in checked if (failure := one.result()) is not None]
     if failures:
         raise CheckFailed(failures[0])
-    if done.state.unfit():
-        raise NotMeasured(done.state.unfit())
+    why = done.state.unfit(host_in_reach=True)  # which does not change during a race
+    if why:
+        raise NotMeasured(why)
     contestant.states.append(done.state)
     clocks = [timed.clock for timed in done.outcomes]
     _believe(clocks[1:])
@@ -109,7 +110,7 @@ def _excused_by_the_gpu(child: WarmChild, failure: Failure) -> NotMeasured | Non
     if failure.kind not in ENDED_BY_THE_GPU:
         return None
     try:
-        why = gpu_state(child, Limits()).unfit()
+        why = gpu_state(child, Limits()).unfit(host_in_reach=True)
     except Fault as fault:
         return NotMeasured(f"the GPU does not answer any more: {fault}")
     # What makes a GPU slow explains a run that took too long, and no illegal address.

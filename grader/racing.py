@@ -116,10 +116,10 @@ def memory_needed(plan: LaunchPlan) -> int:
     return sum(buffer.nbytes for buffer in plan.buffers) + SPARE_BYTES
 
 
-def fit_for_racing(child: WarmChild, needed: int, limits: Limits) -> None:
+def fit_for_racing(child: WarmChild, needed: int, limits: Limits, *, host_in_reach: bool = False) -> None:
     """Raises NotMeasured where the GPU is unfit or has less than ``needed`` bytes left, errors.Fault."""
     state = gpu_state(child, limits)
-    why = state.unfit()
+    why = state.unfit(host_in_reach=host_in_reach)
     if why:
         raise NotMeasured(why)
     if state.free_bytes is not None and state.free_bytes < needed:
@@ -137,13 +137,16 @@ def run_race(
     limits: Limits,
     peaks: Callable[[bool], Peaks],
     clock: Callable[[], float] = time.monotonic,
+    *,
+    host_in_reach: bool = False,
 ) -> Race:
     """Race. ``fresh(text)`` makes new inputs, and random numbers, others for each text; ``peaks(doubted)``: the GPU's.
 
     Raises CheckFailed where the submission's kernels are wrong or do not end, NotMeasured, errors.Fault.
     """
     contestants = [submission] if reference is None else [submission, reference]
-    fit_for_racing(child, max(memory_needed(contestant.plan) for contestant in contestants), limits)
+    needed = max(memory_needed(contestant.plan) for contestant in contestants)
+    fit_for_racing(child, needed, limits, host_in_reach=host_in_reach)
     runs = inputs_of_round(fresh, f"{call} round 0")
     inputs = runs[0][0]
     baseline = _baseline(problem, inputs, threads)

@@ -156,6 +156,13 @@ def test_a_race_tells_at_which_sizes_it_was_run(race):
     assert race.raced == {"n": 10}
 
 
+def test_kernels_that_reach_the_host_are_raced_where_they_are_trusted(race):
+    state = [{"reaches_host": True}]
+    with pytest.raises(NotMeasured, match="host_in_reach: allow"):
+        race(states=state)
+    assert race(states=state, host_in_reach=True)["credit"] == 1
+
+
 def test_nothing_is_raced_where_the_simulator_was_asked_for(race):
     with pytest.raises(NoGpu, match="no GPU"):
         race(device="simulated")
@@ -184,7 +191,7 @@ def test_the_baseline_and_the_kernels_get_the_same_inputs(race):
             seen.append(("kernels", inputs["x"][0]))
             return super().sample(inputs, rng)
 
-    race(problem=Watched(), baseline_ms=None)
+    race(problem=Watched(), baseline_ms=None, student_ms=1e-5, reference_ms=1e-5)
     by = {who: {x for one, x in seen if one == who} for who in ("baseline", "kernels")}
     assert len(by["baseline"]) == 1
     assert by["baseline"] < by["kernels"]
