@@ -24,6 +24,7 @@ def test_product_takes_several_shapes(submission):
         {"m": 53, "k": 37, "n": 71},
         {"m": 15, "k": 100, "n": 47},
         {"m": 64, "k": 16, "n": 48},
+        {"m": 256, "k": 64, "n": 128},  # whole tiles, however large: what is raced takes this path
     )
 
 
