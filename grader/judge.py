@@ -119,15 +119,6 @@ class Candidate:
     def _simulate_sample(self, problem: Problem, sizes: Mapping[str, Any], blocks: int) -> Run:
         """See ``simulate``."""
         ((_, text, inputs, plan),) = self._record([(problem, sizes)])
-
-        def look(number: int) -> Run:
-            """One block of each launch, another for each number."""
-            return run_of(text, inputs, plan, self._some_blocks(f"{text} look {number}", inputs, plan, 1))
-
-        return run_of(text, inputs, plan, self._some_blocks(text, inputs, plan, blocks), look)
-
-    def _some_blocks(self, text: str, inputs: Inputs, plan: LaunchPlan, blocks: int) -> Outcome:
-        """What at most ``blocks`` of each launch do, which depend on ``text``. Raises NotMeasured, errors.Fault."""
         assert isinstance(self._submission, Submission)
         rng = self._rng(text + " blocks")
         (outcome,) = run(
@@ -142,8 +133,11 @@ class Candidate:
             (blocks, int(rng.integers(1 << 32))),
         )
         if outcome.problem is not None:
-            raise NotMeasured(f"some blocks of the call, by themselves, do not come to an end: {outcome.problem.what}")
-        return outcome
+            raise NotMeasured(
+                "whether what was timed uses the technique could not be seen, since some blocks of it could not be "
+                f"simulated by themselves. {outcome.problem.what}"
+            )
+        return run_of(text, inputs, plan, outcome, sampled=True)
 
     def race(self, entry: str | None = None, **sizes: Any) -> dict[str, Any]:
         """The call is faster than course.yml asks for, in right results of runs that are timed on the GPU.
@@ -167,7 +161,7 @@ class Candidate:
             try:
                 self.measured |= judge_race(call, self._settings.race, self._children, self._rng, gpu)
             except TooLittleMemory as why:
-                asked, reason = problem.smaller(asked), str(why)
+                asked, reason = _smaller(problem, asked), str(why)
             except (TooSlow, AsksTooMuch) as ended:
                 self.measured |= ended.measured
                 raise
@@ -278,6 +272,24 @@ class Candidate:
     def _rng(self, text: str) -> np.random.Generator:
         """Random numbers for one call: the same for the same seed and call, whatever ran before."""
         return np.random.default_rng([self._settings.seed, zlib.crc32(text.encode())])
+
+
+def _smaller(problem: Problem, sizes: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The author's smaller sizes. Raises AuthoringError where they are not smaller, which would never end."""
+    found = by_author(lambda: problem.smaller(sizes))
+    if found is None:
+        return None
+    fits = isinstance(found, Mapping) and found.keys() == sizes.keys()
+    if not fits or sum(map(_number, found.values())) >= sum(map(_number, sizes.values())):
+        raise AuthoringError(
+            f"problem.py: smaller of {problem.entry} gives {found!r} for {dict(sizes)!r}; expected the same names with "
+            "smaller numbers, or None"
+        )
+    return dict(found)
+
+
+def _number(size: Any) -> float:
+    return size if isinstance(size, int | float) else 0
 
 
 def _text(problem: Problem, sizes: Mapping[str, Any]) -> str:

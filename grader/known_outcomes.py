@@ -95,7 +95,7 @@ class KnowingCandidate(Candidate):
         self._once("check", named, lambda judged: judged.check_each(*calls))
 
     def simulate(self, entry: str | None = None, *, blocks: int | None = None, **sizes: Any) -> Run:
-        """See ``Candidate.simulate``; a sample of blocks, which can be looked at again, is always its own."""
+        """See ``Candidate.simulate``; a sample of blocks is always its own."""
         if blocks is not None:
             return super().simulate(entry, blocks=blocks, **sizes)
         run = self._once("simulate", [(entry, sizes)], lambda judged: judged.simulate(entry, **sizes))

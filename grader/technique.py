@@ -7,8 +7,8 @@ Goes out: nothing, or a CheckFailed that says what was expected and found.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -48,9 +48,6 @@ _COUNTED = {
 MOST = 0.5
 # What some blocks say of all: blocks differ (a last round, a block at the edge), so bounds have that much more room.
 ROOM = 1.25
-# Blocks of a sample that miss a bound by this factor are looked at again, so many more times, at other places.
-GROSSLY = 1.5
-LOOKS = 5
 # What is known of all blocks, whichever ran.
 EXACT = frozenset(("threads", "blocks", "launches", "scratch_bytes", "local_bytes", "outputs"))
 
@@ -132,20 +129,17 @@ class Run(Mapping[str, float]):
 
 @dataclass(frozen=True)
 class SampledRun(Run):
-    """Counters of a call of which only some blocks ran, as they would be for all; ``look`` runs one more, elsewhere.
+    """Counters of a call of which only some blocks ran, as they would be for all.
 
-    Such counters are estimates, so nobody fails for one of them alone: a grid may hold blocks that have nothing to do,
-    and blocks may draw their work from a queue, where a few that are by themselves do everybody's.
+    Such counters are estimates, however many blocks they are of, so nobody fails for one: a grid may hold blocks that
+    have nothing to do, and blocks may draw their work from a queue, where a few by themselves do everybody's.
     """
-
-    look: Callable[[int], Run] = field(kw_only=True)
 
     def require(
         self, counter: str, *, at_most: float | None = None, at_least: float | None = None, advice: str = ""
     ) -> None:
-        """As ``Run.require``, with some room. Raises CheckFailed only where each of more blocks is far above it, too.
-
-        Raises NotMeasured where the blocks do not agree, or could have worked for others: for a person to look at.
+        """As ``Run.require`` for what is known of all blocks. Else, where it is missed by more than ``ROOM``, raises
+        NotMeasured: for a person to look at.
         """
         if counter in EXACT:
             return super().require(counter, at_most=at_most, at_least=at_least, advice=advice)
@@ -157,15 +151,10 @@ class SampledRun(Run):
                 advice=advice,
             )
         except CheckFailed as seen:
-            if at_most is not None and self._is_certain(counter, at_most):
-                raise
             raise NotMeasured(
-                f"of the launches that were timed, some blocks were simulated. {seen.failure.what}"
+                "some blocks of what was timed were simulated, and by them the technique is in doubt: somebody has to "
+                f"look. {seen.failure.what}"
             ) from seen
-
-    def _is_certain(self, counter: str, at_most: float) -> bool:
-        runs = (self, *(self.look(number) for number in range(LOOKS)))
-        return all(not run.global_atomics and run[counter] > GROSSLY * at_most for run in runs)
 
 
 def _told_apart(found: int | float, bound: float) -> tuple[str, str]:
@@ -190,10 +179,8 @@ def _number(value: float, digits: int) -> str:
     return f"{value:,.{decimals}f}".rstrip("0").rstrip(".")
 
 
-def run_of(
-    call: str, inputs: Inputs, plan: LaunchPlan, outcome: Outcome, look: Callable[[int], Run] | None = None
-) -> Run:
-    """The counters of one call on the simulated device; ``look``: it was a sample of its blocks (see SampledRun)."""
+def run_of(call: str, inputs: Inputs, plan: LaunchPlan, outcome: Outcome, *, sampled: bool = False) -> Run:
+    """The counters of one call on the simulated device; ``sampled``: only some of its blocks ran (see SampledRun)."""
     arrays = [name for name, value in inputs.items() if isinstance(value, np.ndarray | Output)]
     of_arrays = [f"{kind}_of_{name}" for kind in ("loads", "stores", "atomics") for name in arrays]
     counters: dict[str, float] = dict.fromkeys((*COUNTERS, *of_arrays, *LARGEST), 0)
@@ -216,9 +203,7 @@ def run_of(
         counters[f"shared_{kind}_bank_conflicts"] for kind in ("load", "store", "atomic")
     )
     counters["global_atomics_per_block"] = counters["global_atomics"] / max(counters["blocks"], 1)
-    if look is not None:
-        return SampledRun(call, counters, outcome.findings, outcome.lines, look=look)
-    return Run(call, counters, outcome.findings, outcome.lines)
+    return (SampledRun if sampled else Run)(call, counters, outcome.findings, outcome.lines)
 
 
 def _words_of_array(counter: str) -> str:

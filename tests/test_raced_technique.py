@@ -15,7 +15,7 @@ from checked_calls import NAMES, SOLUTIONS
 
 from grader.assignment_folder import import_by_path, open_folder
 from grader.children import Children
-from grader.judge import Candidate, CheckFailed, NotMeasured, Settings
+from grader.judge import Candidate, NotMeasured, Settings
 from grader.sandbox.limits import Limits
 from grader.submission import read_submission
 from grader.technique import Run
@@ -71,17 +71,17 @@ def test_the_references_use_the_technique_where_they_are_raced(raced, name, chec
     assert submission.simulated == 1
 
 
-# Too few threads among some blocks may be those of blocks that have nothing to do: no failure.
+# Counters of some blocks are estimates: whoever misses the technique by them waits for a person.
 WITHOUT = [
-    ("01", "test_saxpy_speed", "saxpy_in_chunks", CheckFailed),
-    ("02", "test_sum_speed", "sum_in_global_memory", CheckFailed),
-    ("03", "test_matmul_speed", "no_tiles", CheckFailed),
-    ("04", "test_softmax_speed", "softmax_one_thread_per_row", NotMeasured),
+    ("01", "test_saxpy_speed", "saxpy_in_chunks"),
+    ("02", "test_sum_speed", "sum_in_global_memory"),
+    ("03", "test_matmul_speed", "no_tiles"),
+    ("04", "test_softmax_speed", "softmax_one_thread_per_row"),
 ]
 
 
-@pytest.mark.parametrize(("name", "check", "mutant", "outcome"), WITHOUT)
-def test_what_misses_the_technique_does_not_earn_the_points_of_speed(raced, name, check, mutant, outcome):
+@pytest.mark.parametrize(("name", "check", "mutant"), WITHOUT)
+def test_what_misses_the_technique_does_not_earn_the_points_of_speed(raced, name, check, mutant):
     submission = raced(name, SOLUTIONS / name / "wrong" / f"{mutant}.py")
-    with pytest.raises(outcome, match=r"too (many|few)"):
+    with pytest.raises(NotMeasured, match=r"too (many|few)"):
         getattr(import_by_path(SOLUTIONS / name / "test_public.py"), check)(submission)

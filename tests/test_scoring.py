@@ -121,7 +121,7 @@ def test_scale_is_for_speed_alone() -> None:
 @pytest.mark.parametrize(
     "reason",
     [
-        "some blocks of the call, by themselves, do not come to an end",
+        "some blocks of it could not be simulated by themselves",
         "another process computes on it",
         "too many reads",
     ],

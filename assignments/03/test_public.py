@@ -51,7 +51,7 @@ def _require_tiles(submission, m, k, n, blocks=None):
     run.require("global_atomics", at_most=4 * m * n, advice=once)
     run.require(
         "working_threads",
-        at_least=m * n / 128,
+        at_least=min(m * n / 128, 16384),  # a grid of a fixed size, whose blocks take tile after tile, has as many
         advice="let a block of many threads share each tile of out: about one element for each thread",
     )
     run.require(

@@ -68,8 +68,9 @@ def test_attention_speed(submission):
 def _require_shared_rows(submission, rows, cols, blocks=None):
     run = submission.simulate("softmax", rows=rows, cols=cols, blocks=blocks)
     share = "let the threads of a warp or a block share a row, each with its part of the columns"
-    # One thread per row makes as many threads as rows; a block or a warp per row, 32 times as many or more.
-    run.require("working_threads", at_least=32 * rows, advice=share)
+    # One thread per row makes as many threads as rows; a block or a warp per row, 32 times as many or more. A grid of a
+    # fixed size, whose blocks take one row after the other, has 16,384, at least.
+    run.require("working_threads", at_least=min(32 * rows, 16384), advice=share)
     # Maximum, sum and result are three walks over x; an online sum needs two, and a row kept in registers
     # one. A kernel that leaves the exponentials in out for its third walk loads three and stores two. In the
     # first walk, `if x[r, c] > largest: largest = x[r, c]` names an element twice, though it is loaded once.

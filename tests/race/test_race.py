@@ -148,6 +148,14 @@ def test_a_gpu_with_too_little_memory_races_smaller_sizes_and_at_last_none(race)
         race(problem=Shrinking(), states=[short])
 
 
+@pytest.mark.parametrize("smaller", [{"n": 100}, {"n": 200}, {}, {"m": 1}, [1]])
+def test_sizes_that_do_not_get_smaller_are_the_authors_mistake_and_no_endless_loop(race, monkeypatch, smaller):
+    problem = Shrinking()
+    monkeypatch.setattr(problem, "smaller", lambda sizes: smaller)
+    with pytest.raises(AuthoringError, match="smaller of twice gives"):
+        race(problem=problem, states=[{"free_bytes": 1 << 20}])
+
+
 def test_a_race_tells_at_which_sizes_it_was_run(race):
     short, enough = {"free_bytes": 1 << 20}, {"free_bytes": 1 << 40}
     race()
