@@ -53,6 +53,7 @@ RACES = (
 REPEATS = 10
 # So that credits are neither 0 nor 1: full points at a multiple of the reference's speed.
 FULL_AT = 4.0
+NOTHING = "–"
 
 
 def submission(file: Path, folder: Path):
@@ -101,14 +102,27 @@ def times_of(measured: dict[str, float], whose: str = "") -> str:
 
 
 def row(*cells: object) -> None:
-    """A line of a table."""
-    print("| " + " | ".join(str(cell) for cell in cells) + " |", flush=True)
+    """A line of a table; what is empty, or None, gets a dash."""
+    print("| " + " | ".join(str(cell) if cell not in (None, "") else NOTHING for cell in cells) + " |", flush=True)
 
 
 def head(*cells: str) -> None:
     """A table's first lines."""
-    row(*cells)
-    row(*("---" for _ in cells))
+    print("| " + " | ".join(cells) + " |")
+    print("|" + " --- |" * len(cells), flush=True)
+
+
+def reasons(dashes: str, lost: list[str]) -> None:
+    """Below a table: what its dashes mean, and a line for each race that came to nothing."""
+    print(f"\n{NOTHING}: {dashes}")
+    for why in lost:
+        print(f"\nNot measured: {why}")
+    sys.stdout.flush()
+
+
+def factor(speedup: float) -> str:
+    """A speed-up in three digits, or in all those before the point: "25.5", "367", "1,320"."""
+    return f"{float(f'{speedup:.3g}'):,.0f}" if speedup >= 100 else f"{speedup:.3g}"
 
 
 def text_of(entry: str, sizes: dict[str, object]) -> str:
@@ -140,6 +154,7 @@ def races(racer: Racer) -> None:
     print("\n## Races\n")
     print("The fast and the readable reference run in turns. Speed-ups are over the CPU baseline of problem.py.\n")
     head("call", "kernels", "time", "runs", "speed-up", "of the GPU's limit", "launching", "compiling", "copying")
+    lost: list[str] = []
     for number, entry, sizes, naive in RACES:
         for who, file in (
             ("fast", SOLUTIONS / number / "fast.py"),
@@ -150,16 +165,18 @@ def races(racer: Racer) -> None:
             found = racer.race(number, entry, sizes, file, reference=who == "fast")
             call = text_of(entry, sizes)
             if isinstance(found, str):
-                row(call, who, found, "", "", "", "", "", "")
+                row(call, who, *[NOTHING] * 7)
+                lost.append(f"{call}, {who}: {found}")
                 continue
             limit = "memory" if found["limited_by_memory"] else "arithmetic"
             if "reference_ms" in found:
                 at = found["of_limit"] * found["median_ms"] / found["reference_ms"]
-                speed, runs = f"{found['reference_speedup']:,.3g}", f"{found['reference_runs']:.0f}"
-                row(call, "readable", times_of(found, "reference"), runs, speed, f"{at:.0%} ({limit})", "", "", "")
+                speed, runs = factor(found["reference_speedup"]), f"{found['reference_runs']:.0f}"
+                row(call, "readable", times_of(found, "reference"), runs, speed, f"{at:.0%} ({limit})", *[NOTHING] * 3)
             other = (duration(found[f"{name}_ms"] * 1e6) for name in ("launching", "compiling", "copying"))
             of_limit = f"{found['of_limit']:.0%} ({limit})"
-            row(call, who, times_of(found), f"{found['runs']:.0f}", f"{found['speedup']:,.3g}", of_limit, *other)
+            row(call, who, times_of(found), f"{found['runs']:.0f}", factor(found["speedup"]), of_limit, *other)
+    reasons("of a race, what else it costs is kept for the submission alone, not for the readable reference.", lost)
 
 
 def torch_too(racer: Racer) -> None:
@@ -180,18 +197,23 @@ def repeats(racer: Racer) -> None:
     )
     print("speed. A spread is largest by smallest, less 1.\n")
     head("call", "times", "spread", "spread of the speed-ups", "credits", "spread of the points")
+    lost: list[str] = []
     for number, entry, sizes, _ in (RACES[0], RACES[7]):
         found = [
             racer.race(number, entry, sizes, SOLUTIONS / number / "kernels.py", full_at=FULL_AT) for _ in range(REPEATS)
         ]
         unmeasured = [one for one in found if isinstance(one, str)]
         measured = [one for one in found if not isinstance(one, str)]
+        lost += [f"{text_of(entry, sizes)}: {why}" for why in unmeasured]
+        if not measured:
+            row(text_of(entry, sizes), *[NOTHING] * 5)
+            continue
         medians, speedups, credits = ([one[name] for one in measured] for name in ("median_ms", "speedup", "credit"))
         spreads = [f"{max(values) / min(values) - 1:.2%}" for values in (medians, speedups, credits)]
         shown = f"{duration(min(medians) * 1e6)} to {duration(max(medians) * 1e6)}"
         row(text_of(entry, sizes), shown, *spreads[:2], f"{min(credits):.3f} to {max(credits):.3f}", spreads[2])
-        for why in unmeasured:
-            row("", why, "", "", "", "")
+    if lost:
+        reasons("no race of the ten has a time.", lost)
 
 
 def clocks(racer: Racer) -> None:
@@ -228,7 +250,7 @@ def faults(racer: Racer) -> None:
     number, entry, sizes, _ = RACES[0]
     file = SOLUTIONS / number / "kernels.py"
     before = racer.race(number, entry, sizes, file)
-    row("none", "", "", times_of(before))
+    row("none", NOTHING, NOTHING, before if isinstance(before, str) else times_of(before))
     short = Limits(cpu_seconds=10, wall_seconds=5, memory_bytes=None)
     for what, text in (("waits longer than the limit", HANGING), ("writes to an illegal address", ILLEGAL)):
         began = time.monotonic()
@@ -236,6 +258,7 @@ def faults(racer: Racer) -> None:
         seconds = time.monotonic() - began
         after = racer.race(number, entry, sizes, file)
         row(what, said, f"{seconds:.1f}", after if isinstance(after, str) else times_of(after))
+    reasons("the reference alone, before either.", [])
 
 
 SECTIONS = {"torch": torch_too, "races": races, "repeats": repeats, "clocks": clocks, "faults": faults}
