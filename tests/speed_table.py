@@ -119,8 +119,8 @@ def remarks(races: list[Race]) -> Iterator[str]:
             for faster in (1, 2)
         )
         yield (
-            f"Beside a CPU that is twice as fast, {first.entry}'s {_number(naive)} times would be {_number(naive / 2)}, "
-            f"and earn {_share(then)} instead of {_share(now)}"
+            f"Beside a CPU that is twice as fast, {first.entry}'s {_number(naive)} times would be {_number(naive / 2)}, and "
+            f"earn {_share(then)} instead of {_share(now)}"
         )
 
 
