@@ -118,10 +118,8 @@ def remarks(races: list[Race]) -> Iterator[str]:
             )
             for faster in (1, 2)
         )
-        yield (
-            f"Beside a CPU that is twice as fast, {first.entry}'s {_number(naive)} times would be {_number(naive / 2)}, and "
-            f"earn {_share(then)} instead of {_share(now)}"
-        )
+        than = f"{first.entry}'s {_number(naive)} times would be {_number(naive / 2)}"
+        yield f"Beside a CPU that is twice as fast, {than}, and earn {_share(then)} instead of {_share(now)}"
 
 
 def table() -> list[str]:
