@@ -20,9 +20,8 @@ from types import ModuleType
 
 from grader.course import Assignment, Course, course_of
 from grader.errors import AuthoringError
-from grader.problem import Problem, problems_of
+from grader.problem import PROBLEM_FILE, Problem, problems_of
 
-PROBLEM_FILE = "problem.py"
 PUBLIC_FILE = "test_public.py"
 HIDDEN_FILE = "test_hidden.py"
 WRONG_FOLDER = "wrong"

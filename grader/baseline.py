@@ -12,6 +12,7 @@ from collections.abc import Callable
 from threadpoolctl import threadpool_limits
 
 from grader.problem import Inputs, Problem
+from grader.problem_calls import baseline_of
 from grader.speed import timing_of
 
 # So many runs at least, after one that warms up caches and page tables, and until the median is known or time is up.
@@ -25,9 +26,12 @@ Clock = Callable[[], int]  # nanoseconds
 def baseline_times(
     problem: Problem, inputs: Inputs, threads: int, clock: Clock = time.perf_counter_ns, seconds: float = SECONDS
 ) -> list[float]:
-    """The times of one run after another, until their median is known or ``seconds`` are over."""
+    """The times of one run after another, until their median is known or ``seconds`` are over.
+
+    Raises AuthoringError where the baseline has not the outputs' form.
+    """
     with threadpool_limits(threads):
-        problem.baseline(inputs)
+        baseline_of(problem, inputs)
         began, times = clock(), list[float]()
         while True:
             start = clock()

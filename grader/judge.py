@@ -24,6 +24,7 @@ from grader.gpu_models import DEFAULT, GpuModel
 from grader.judged_race import AsksTooMuch, RacedCall, Terms, TooSlow, judge_race
 from grader.plan import LaunchPlan
 from grader.problem import Inputs, Problem, by_author
+from grader.problem_calls import expected_of, smaller_of
 from grader.race_rounds import Contestant
 from grader.racing import TooLittleMemory
 from grader.records import Failure, Finding, KernelPrints, Outcome
@@ -161,7 +162,7 @@ class Candidate:
             try:
                 self.measured |= judge_race(call, self._settings.race, self._children, self._rng, gpu)
             except TooLittleMemory as why:
-                asked, reason = _smaller(problem, asked), str(why)
+                asked, reason = smaller_of(problem, asked), str(why)
             except (TooSlow, AsksTooMuch) as ended:
                 self.measured |= ended.measured
                 raise
@@ -263,7 +264,7 @@ class Candidate:
         )
         self.kernels_printed = outcomes[0].printed
         self.findings.extend(told_once(outcomes[0].findings))
-        expected = by_author(lambda: problem.expected(inputs))
+        expected = expected_of(problem, inputs)
         failure = by_author(lambda: judge_outcome(problem, inputs, expected, plan, outcomes, fills, text))
         if failure is not None:
             raise CheckFailed(failure)
@@ -272,24 +273,6 @@ class Candidate:
     def _rng(self, text: str) -> np.random.Generator:
         """Random numbers for one call: the same for the same seed and call, whatever ran before."""
         return np.random.default_rng([self._settings.seed, zlib.crc32(text.encode())])
-
-
-def _smaller(problem: Problem, sizes: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The author's smaller sizes. Raises AuthoringError where they are not smaller, which would never end."""
-    found = by_author(lambda: problem.smaller(sizes))
-    if found is None:
-        return None
-    fits = isinstance(found, Mapping) and found.keys() == sizes.keys()
-    if not fits or sum(map(_number, found.values())) >= sum(map(_number, sizes.values())):
-        raise AuthoringError(
-            f"problem.py: smaller of {problem.entry} gives {found!r} for {dict(sizes)!r}; expected the same names with "
-            "smaller numbers, or None"
-        )
-    return dict(found)
-
-
-def _number(size: Any) -> float:
-    return size if isinstance(size, int | float) else 0
 
 
 def _text(problem: Problem, sizes: Mapping[str, Any]) -> str:

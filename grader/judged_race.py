@@ -16,7 +16,8 @@ from grader.errors import AuthoringError
 from grader.gpu_lock import Busy, gpu_lock
 from grader.gpu_models import DEFAULT, GpuModel
 from grader.peaks import peaks_of
-from grader.problem import Inputs, Output, Problem, by_author
+from grader.problem import Inputs, Problem, by_author
+from grader.problem_calls import require_same_forms
 from grader.race_rounds import Contestant
 from grader.racing import Race, run_race
 from grader.records import Failure
@@ -83,12 +84,7 @@ def judge_race(
     def fresh(what: str) -> tuple[Inputs, np.random.Generator]:
         rng = rng_of(what)
         inputs = by_author(lambda: call.problem.make_inputs(rng, **call.sizes))
-        for name, recorded in call.shapes.items():
-            if _form(inputs.get(name)) != _form(recorded):
-                raise AuthoringError(
-                    f"problem.py: make_inputs gives {name} as {_form(recorded)} and, for the same sizes, as "
-                    f"{_form(inputs.get(name))}; only values may be random"
-                )
+        require_same_forms(inputs, call.shapes)
         return inputs, rng
 
     try:
@@ -108,15 +104,6 @@ def judge_race(
     except Busy as why:
         raise NotMeasured(str(why)) from None
     return _earned(race, terms, call.text)
-
-
-def _form(value: Any) -> str:
-    """What a launch plan knows of an argument: shape and dtype, and the value of what configures a launch."""
-    if isinstance(value, np.ndarray):
-        return f"{value.dtype} of shape {value.shape}"
-    if isinstance(value, Output):
-        return f"an output, {np.dtype(value.dtype)} of shape {tuple(value.shape)}"
-    return str(value.dtype) if isinstance(value, np.generic) else repr(value)
 
 
 def _reference(call: RacedCall, terms: Terms, children: Children) -> Contestant | None:

@@ -14,9 +14,11 @@ A ``problem.py`` holds one subclass of ``Problem`` per entry point::
 from __future__ import annotations
 
 import inspect
+import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -24,6 +26,7 @@ import numpy.typing as npt
 
 from grader.errors import AuthoringError, GraderError
 
+PROBLEM_FILE = "problem.py"
 # The largest error: of all numbers of an output, or by field of its records (a mapping, or an array of records).
 Tolerance = npt.NDArray[Any] | Mapping[str, Any]
 Floats = npt.NDArray[np.float64]
@@ -112,13 +115,16 @@ class Problem(ABC):
 
 
 def by_author(make: Callable[[], T]) -> T:
-    """What code of an author's comes to. Raises AuthoringError for whatever it raises."""
+    """What code of an author's comes to. Raises AuthoringError for whatever it raises, with the line of problem.py."""
     try:
         return make()
     except GraderError:
         raise
     except Exception as error:
-        raise AuthoringError(f"problem.py: {type(error).__name__}: {error}") from error
+        frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename != __file__]
+        lines = [frame.lineno for frame in frames if Path(frame.filename).name == PROBLEM_FILE]
+        where = f"{PROBLEM_FILE}:{lines[-1]}" if lines else PROBLEM_FILE
+        raise AuthoringError(f"{where}: {type(error).__name__}: {error}") from error
 
 
 def problems_of(module: object) -> dict[str, Problem]:

@@ -16,7 +16,8 @@ from grader.clocks import Clock, GpuState
 from grader.correctness import changed_input, compare
 from grader.errors import Fault
 from grader.plan import LaunchPlan
-from grader.problem import Inputs, Output, Problem, by_author
+from grader.problem import Inputs, Output, Problem, Tolerance, by_author
+from grader.problem_calls import expected_of, sample_of
 from grader.records import Failure
 from grader.sandbox.launch import WarmChild
 from grader.sandbox.limits import Limits
@@ -124,25 +125,35 @@ def wrong(problem: Problem, inputs: Inputs, timed: TimedOutcome, rng: np.random.
     where = f"{call}, in a run that was timed"
     if timed.outcome.changed_inputs:
         return changed_input(min(timed.outcome.changed_inputs), timed.outcome.outputs, where)
-    return by_author(lambda: _wrong_values(problem, inputs, timed.outcome.outputs, rng, where))
+    return wrong_values(problem, inputs, timed.outcome.outputs, rng, where)
 
 
-def _wrong_values(
-    problem: Problem, inputs: Inputs, outputs: Mapping[str, Any], rng: np.random.Generator, where: str
+def wrong_values(
+    problem: Problem,
+    inputs: Inputs,
+    outputs: Mapping[str, Any],
+    rng: np.random.Generator,
+    where: str,
+    room: Callable[[Tolerance], Tolerance] = lambda tolerance: tolerance,
 ) -> Failure | None:
-    sample = problem.sample(inputs, rng)
+    """What is wrong with the values of outputs, or of the problem's sample of them; or None.
+
+    ``room`` makes more of a tolerance. Raises AuthoringError.
+    """
+    sample = sample_of(problem, inputs, rng)
     of, places = (inputs, {}) if sample is None else (sample.inputs, sample.places)
-    expected = problem.expected(of)
-    tolerance = problem.tolerance(of, expected)
-    for name, wanted in expected.items():
-        failure = compare(name, wanted, _at(outputs[name], places, name), tolerance[name], where)
-        if failure is not None:
-            return failure
-    return None
+    expected = expected_of(problem, of)
 
+    def first_wrong() -> Failure | None:
+        tolerance = problem.tolerance(of, expected)
+        for name, wanted in expected.items():
+            found = outputs[name][places[name]] if name in places else outputs[name]
+            failure = compare(name, wanted, found, room(tolerance[name]), where)
+            if failure is not None:
+                return failure
+        return None
 
-def _at(output: Any, places: Mapping[str, Any], name: str) -> Any:
-    return output[places[name]] if name in places else output
+    return by_author(first_wrong)
 
 
 def _believe(clocks: Sequence[Clock]) -> None:

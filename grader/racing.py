@@ -26,6 +26,7 @@ from grader.baseline import baseline_times
 from grader.clocks import HELD_BY, GpuState
 from grader.plan import LaunchPlan
 from grader.problem import Inputs, Problem, by_author
+from grader.problem_calls import work_of
 from grader.race_rounds import MIN_COUNTED, Contestant, Fresh, inputs_of_round, run_round
 from grader.roofline import Peaks, Roofline, roofline_of
 from grader.sandbox.launch import WarmChild
@@ -149,6 +150,7 @@ def run_race(
     fit_for_racing(child, needed, limits, host_in_reach=host_in_reach)
     runs = inputs_of_round(fresh, f"{call} round 0")
     inputs = runs[0][0]
+    work = work_of(problem, inputs)
     baseline = _baseline(problem, inputs, threads)
     deadline = clock() + SECONDS
     for number in range(MAX_ROUNDS):
@@ -167,7 +169,6 @@ def run_race(
         if drift:
             raise NotMeasured(f"the GPU's speed changed while the {contestant.name} ran, by {abs(drift):.0%}")
     timing = timing_of(submission.times)
-    work = by_author(lambda: problem.work(inputs))
     reached = peaks(False)
     roofline = roofline_of(work, timing.median_ns, reached)
     if roofline.is_impossible:

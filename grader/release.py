@@ -19,9 +19,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from grader.assignment_folder import HIDDEN_FILE, PROBLEM_FILE, PUBLIC_FILE, WRONG_FOLDER
+from grader.assignment_folder import HIDDEN_FILE, PUBLIC_FILE, WRONG_FOLDER
 from grader.course import FILE_NAME, Course, load_course, part_text
 from grader.errors import CourseError, ReleaseError, UsageError
+from grader.problem import PROBLEM_FILE
 from grader.records import KERNELS_FILE
 from grader.stub import BEGIN, END, make_stub, squeezed, telling_lines
 
