@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from grader.errors import DeviceFault, Fault
+from grader.errors import DeviceFault, Fault, UsageError
 from grader.problem import Inputs
 from grader.sandbox.launch import WarmChild
 from grader.sandbox.limits import Limits
@@ -62,3 +62,14 @@ class Children:
         except DeviceFault:
             return None
         return None if gpu is None else str(gpu["name"])
+
+
+def need_gpu(children: Children, asked_by: str) -> None:
+    """Raise UsageError where the machine has no GPU that works; ``asked_by`` is what cannot be done without one."""
+    sentence = f"{asked_by} needs a GPU, and Numba can use none here; `grader doctor` says what is missing"
+    try:
+        name = children.gpu_name()
+    except Fault as fault:
+        raise UsageError(f"{sentence} ({fault})") from fault
+    if name is None:
+        raise UsageError(sentence)

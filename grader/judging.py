@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.children import Children
+from grader.children import Children, need_gpu
 from grader.classroom import Task
 from grader.device_names import DeviceName
 from grader.errors import AuthoringError, Fault
@@ -136,6 +136,12 @@ def require_device_once(device: DeviceName) -> None:
     """Raise UsageError for device ``cuda`` without a GPU, before workers judge on it; nothing stays started."""
     with Children() as children:
         require_device(device, children)
+
+
+def need_gpu_once(asked_by: str) -> None:
+    """Raise UsageError where the machine has no GPU that works, as ``children.need_gpu``; nothing stays started."""
+    with Children() as children:
+        need_gpu(children, asked_by)
 
 
 def judge_task(task: Task) -> Verdict:

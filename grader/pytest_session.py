@@ -15,10 +15,10 @@ from typing import Literal
 
 from grader import gpu_models, scoring
 from grader.assignment_folder import HIDDEN_FILE, AssignmentFolder, open_folder
-from grader.children import Children
+from grader.children import Children, need_gpu
 from grader.course import Assignment
 from grader.device_names import DeviceName
-from grader.errors import ChildFault, Fault, UsageError
+from grader.errors import ChildFault, Fault
 from grader.judge import Candidate, Settings
 from grader.judged_race import Terms
 from grader.known_outcomes import KnowingCandidate, KnownOutcomes
@@ -33,20 +33,13 @@ BACKSTOP_JOBS = 20
 OUT_OF_TIME = ("time-out", "stalled")
 NOT_STARTED = "not-started"
 SIMULATED: Literal["simulated"] = "simulated"
-NO_USABLE_GPU = "--device cuda: there is no GPU that numba can use (see `grader doctor`)"
 DISTRIBUTIONS = ("warpgrade", "numba", "numba-cuda", "numpy", "pytest")
 
 
 def require_device(device: DeviceName, children: Children) -> None:
     """Raise UsageError where ``device`` is ``cuda`` and the machine has no GPU that works."""
-    if device != "cuda":
-        return
-    try:
-        name = children.gpu_name()
-    except Fault as fault:
-        raise UsageError(f"{NO_USABLE_GPU}: {fault}") from fault
-    if name is None:
-        raise UsageError(NO_USABLE_GPU)
+    if device == "cuda":
+        need_gpu(children, "--device cuda")
 
 
 def limits_of(assignment: Assignment) -> Limits:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from grader.children import Children
+from grader.children import Children, need_gpu
 from grader.correctness import told_once
 from grader.device_names import LineInfo
 from grader.errors import Fault, UsageError
@@ -166,13 +166,12 @@ class _Told:
 
 def sanitizer(children: Children, gpu: GpuModel, limits: Limits) -> Sanitizer:
     """The compute-sanitizer of this machine, seen to work. Raises UsageError where there is none, or no GPU."""
+    need_gpu(children, "--sanitize")
     program = find_program()
     if program is None:
         raise UsageError(
             f"--sanitize: found no {PROGRAM}, which comes with NVIDIA's CUDA toolkit, on the PATH or in {TOOLKIT}"
         )
-    if children.gpu_name() is None:
-        raise UsageError("--sanitize: there is no GPU that numba can use (see `grader doctor`)")
     made = Sanitizer(program, version_of(program))
     calls = [Call(tool, {"out": Output((PLANTED_ELEMENTS,), np.float32)}) for tool in TOOLS]
     plans = record(children.recorder, PLANTED, calls, gpu, limits)

@@ -52,6 +52,7 @@ def score(checks: Sequence[CheckResult], parts: Mapping[str, float], without_gpu
     judged = _sum(s.judged for s in scores)
     earned = _sum(s.earned for s in scores)
     total: float | None = None
+    why = summary(checks, parts)
     # Asked of the checks, not of the points: in rounded points a light check can vanish.
     waiting = [check for check in checks if check.state is not State.JUDGED and parts[check.part] > 0]
     if _without_checks(checks, parts):
@@ -60,7 +61,8 @@ def score(checks: Sequence[CheckResult], parts: Mapping[str, float], without_gpu
         total = earned
     elif without_gpu == "scale" and judged > 0 and all(_waits_for_a_gpu(check) for check in waiting):
         total = min(_rounded(_exact(earned) * _exact(points) / _exact(judged)), points)
-    return Score(scores, total, points, judged, summary(checks, parts))
+        why = f"{why.removesuffix('.')}; total scaled from {judged:g} points to {points:g}."
+    return Score(scores, total, points, judged, why)
 
 
 def _trusted(check: CheckResult) -> CheckResult:

@@ -159,6 +159,8 @@ def test_grading_a_class_writes_table_and_files_and_goes_on_after_anything(root:
     done = grader("grade", "1", "--workers", "2", cwd=root, PYTEST_ADDOPTS="-x -k nothing")
     assert done.returncode == 0, done
     assert "nothing handed in: 1 of 7 in submitted" in done.stdout
+    # Nothing went wrong, so the exit code is 0; what cannot start (bob, cy, flo, gil) fails without a GPU, too.
+    assert "2 of 7 totals are open; the table says what they wait for" in done.stdout
     assert [line.split()[0] for line in done.stdout.splitlines() if line and line[0] != " "][:8] == [
         "student",
         "=eve",
@@ -263,7 +265,8 @@ def test_a_gpu_that_is_not_there_is_refused_before_anything_is_judged(root: Path
         (root / folder / "kernels.py").write_text(marks + tiny.KERNELS)
     # Where there is a GPU it must not be seen, or this would judge on it.
     done = grader(*arguments, "--device", "cuda", cwd=root, CUDA_VISIBLE_DEVICES="")
-    assert_one_sentence(done, "--device cuda: there is no GPU that numba can use (see `grader doctor`)")
+    said = "needs a GPU, and Numba can use none here; `grader doctor` says what is missing"
+    assert_one_sentence(done, f"--device cuda {said}")
     assert done.stdout == ""
     assert not any((root / name).exists() for name in ("judged", "results", "samples"))
 
@@ -296,11 +299,28 @@ def test_a_name_that_is_no_utf_8_costs_nobody_the_results(root: Path) -> None:
     assert r"m\udcfcller," in (root / f"of {name}/01.csv").read_text("utf-8")
 
 
-def test_a_release_says_what_it_kept(root: Path) -> None:
-    assert "kernels.py, problem.py, test_public.py, course.yml" in grader("release", "1", cwd=root).stdout
+@pytest.mark.parametrize(
+    ("arguments", "asked_by"),
+    [(("calibrate", "01"), "grader calibrate"), (("check", "01", "--sanitize"), "--sanitize")],
+)
+def test_what_needs_a_gpu_says_so_in_its_own_name(root: Path, arguments: tuple[str, ...], asked_by: str) -> None:
+    done = grader(*arguments, cwd=root, CUDA_VISIBLE_DEVICES="")
+    assert_one_sentence(done, f"grader: {asked_by} needs a GPU, and Numba can use none here; `grader doctor` says what")
+    assert done.stdout == ""
+
+
+def test_a_release_says_in_one_line_what_it_wrote_and_what_it_kept(root: Path) -> None:
+    def told() -> str:
+        return grader("release", cwd=root).stdout
+
+    assert told() == "assignments/01: wrote kernels.py, problem.py, test_public.py, course.yml\n"
+    assert told() == "assignments/01: nothing changed\n"
     (root / "assignments/01/kernels.py").write_text("# mine\n")
+    kept = "kept kernels.py, which has been edited (remove it to get the stub)"
+    assert told() == f"assignments/01: {kept}; all else was up to date\n"
+    (root / "assignments/01/problem.py").unlink()
     done = grader("release", "--bundle", cwd=root)
-    assert "kept kernels.py, which has been edited" in done.stdout
+    assert done.stdout.startswith(f"assignments/01: wrote problem.py; {kept}\n")
     assert (root / "dist/tiny-student.zip").is_file()
 
 
@@ -328,6 +348,9 @@ def test_doctor_says_what_is_here_and_what_is_missing(tmp_path: Path) -> None:
     assert done.returncode == 0, done
     for what in ("Python", "numba", "numpy", "GPU", "sandbox", "runner"):
         assert any(line.split()[1:2] == [what] for line in done.stdout.splitlines()), what
+    # What is fine, and could give more, is neither a problem nor "open", which of a sandbox would be read as a fault.
+    assert "note  sandbox " in done.stdout
+    assert "open" not in {line.split()[0] for line in done.stdout.splitlines() if line[:1].strip()}
 
 
 def test_the_checks_of_an_assignments_own_folder_are_said_to_be_only_a_part(tmp_path: Path) -> None:

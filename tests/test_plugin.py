@@ -211,7 +211,7 @@ def test_the_verdict_file_holds_points_and_reasons(pytester: pytest.Pytester, co
 def test_cuda_without_a_gpu_is_a_usage_error(pytester: pytest.Pytester, course: Path) -> None:
     result = pytester.runpytest("solutions/01", "--device=cuda")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    assert "no GPU that numba can use" in result.stderr.str()
+    assert "needs a GPU, and Numba can use none here" in result.stderr.str()
 
 
 @pytest.mark.parametrize(

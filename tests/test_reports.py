@@ -83,6 +83,13 @@ def test_a_student_report_shows_a_failure_with_all_that_helps() -> None:
     assert "open; so far 12.5 of the 60 points judged, 100 in all" in report
 
 
+def test_a_total_that_was_scaled_says_from_what() -> None:
+    scaled = "20.83 of 100 points, scaled from 12.5 of the 60 judged"
+    assert scaled in student_report(verdict(PUBLIC, UNMEASURED, total=20.83))
+    whole = replace(verdict(PUBLIC, total=12.5), points_judged=100)
+    assert "total:  12.5 of 100 points\n" in student_report(whole)
+
+
 def test_findings_that_a_report_leaves_out_are_counted() -> None:
     def told(count: int) -> str:
         findings = tuple(Finding("race", Severity.ERROR, Place(line), f"race {line}") for line in range(1, count + 1))

@@ -112,6 +112,7 @@ def test_scale_makes_what_was_judged_the_whole() -> None:
     result = score([check(), check("technique", False), no_gpu()], PARTS, "scale")
     assert result.total == 60  # 40 of 60 points judged, of 90
     assert result.points_judged == 60
+    assert result.summary.endswith("; speed not measured: no GPU; total scaled from 60 points to 90.")
 
 
 def test_scale_is_for_speed_alone() -> None:

@@ -70,4 +70,6 @@ def say(report: Callable[..., str], *arguments: object) -> None:
     typer.echo(report(*arguments, width=width(), colour=sys.stdout.isatty()), nl=False)
 
 
+# Of what is looked at; None: neither. Lint's is for a later look, the doctor's is fine, and could give more.
 MARKS: dict[bool | None, str] = {True: "ok", False: "PROBLEM", None: "open"}
+DOCTORS_MARKS = MARKS | {None: "note"}

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from grader.cli.app import MARKS, Number, OnDevice, app, course_here, say, width
+from grader.cli.app import DOCTORS_MARKS, Number, OnDevice, app, course_here, say, width
 from grader.errors import UsageError
 
 
@@ -154,6 +154,6 @@ def doctor() -> None:
     from grader.reports.terminal import plain_table
 
     rows = examine()
-    say(plain_table, [(MARKS[row.ok], row.what, row.note) for row in rows])
+    say(plain_table, [(DOCTORS_MARKS[row.ok], row.what, row.note) for row in rows])
     if any(row.ok is False for row in rows):
         raise typer.Exit(1)

@@ -30,8 +30,9 @@ def grade(
 ) -> None:
     """Grade a class: all of submitted/*/NN. Prints a table, writes results/NN.json and results/NN.csv.
 
-    Exit code 1 if the grader failed to judge one; such a submission has no score, not zero. What a run that is
-    ended before has judged is in results/NN.partial.json and results/NN.partial.csv.
+    Exit code 1 if the grader failed to judge one; such a submission has no score, not zero. Totals that are open
+    because something was not measured, say speed without a GPU, leave it 0. What a run that is ended before has judged
+    is in results/NN.partial.json and results/NN.partial.csv.
     """
     from grader.classroom import NOTHING_HANDED_IN, Task, by_student, not_judged, nothing_handed_in, submissions
     from grader.classroom import grade as grade_class
@@ -83,6 +84,9 @@ def grade(
         typer.echo(clean(f"\n{NOTHING_HANDED_IN}: {len(absent)} of {len(absent) + len(handed_in)} in {submitted}"))
     for file in files:
         typer.echo(clean(f"wrote {file}"))
+    waiting = [verdict for verdict in verdicts if verdict.total is None and not _has_lost(verdict)]
+    if waiting:
+        typer.echo(f"{len(waiting)} of {len(verdicts)} totals are open; the table says what they wait for")
     _exit_for_not_judged(verdicts)
 
 
@@ -97,10 +101,13 @@ def release(
     course = course_here()
     for name in assignments or course.assignments:
         done = releasing.release(course, name)
-        what = ", ".join(done.changed) or "nothing changed"
-        typer.echo(f"{done.folder}: {what}")
+        wrote = f"wrote {', '.join(done.changed)}" if done.changed else ""
         if done.kernels == "kept":
-            typer.echo(f"{done.folder}: kept kernels.py, which has been edited; remove it to get the new stub")
+            kept = "kept kernels.py, which has been edited (remove it to get the stub)"
+            what = f"{wrote}; {kept}" if wrote else f"{kept}; all else was up to date"
+        else:
+            what = wrote or "nothing changed"
+        typer.echo(f"{done.folder.relative_to(course.file.parent)}: {what}")
     if bundle:
         typer.echo(f"wrote {releasing.bundle(course)}")
 
@@ -140,7 +147,7 @@ def calibrate(
     from grader.assignment_folder import open_folder
     from grader.calibrate import FAST, REFERENCE, proposal, solutions_of
     from grader.calibrate import calibrate as race_all
-    from grader.judging import judge_submission, require_device_once
+    from grader.judging import judge_submission, need_gpu_once
     from grader.progress import progress_bar
     from grader.reports.terminal import plain_table
     from grader.written_checks import read_checks
@@ -148,7 +155,7 @@ def calibrate(
     course = course_here()
     policy = course.assignment(assignment)
     folder = _solutions(course, policy.name)
-    require_device_once("cuda")
+    need_gpu_once("grader calibrate")
     checks = read_checks(folder, open_folder(folder).problems)
     solutions = [one for one in solutions_of(folder, checks) if wrong or one.who in (REFERENCE, FAST)]
 
@@ -199,12 +206,18 @@ def demo(
 
 
 def _exit_for_not_judged(verdicts: Sequence[Verdict]) -> None:
-    from grader.records import State
-
-    lost = [v for v in verdicts if v.handed_in and (not v.checks or any(c.state is State.NOT_JUDGED for c in v.checks))]
+    lost = [verdict for verdict in verdicts if _has_lost(verdict)]
     if lost:
         typer.echo(f"{len(lost)} of {len(verdicts)} were not fully judged; the table says why", err=True)
         raise typer.Exit(1)
+
+
+def _has_lost(verdict: Verdict) -> bool:
+    """Whether the grader failed to judge something of it."""
+    from grader.records import State
+
+    checks = verdict.checks
+    return verdict.handed_in and (not checks or any(check.state is State.NOT_JUDGED for check in checks))
 
 
 def _solutions(course: Course, name: str) -> Path:

@@ -168,9 +168,11 @@ def _short(score: PartScore) -> str:
 
 
 def _total(verdict: Verdict) -> str:
-    if verdict.total is not None:
-        return f"{verdict.total:g} of {verdict.points:g} points"
     earned = sum(score.earned for score in verdict.parts)
+    if verdict.total is not None:
+        text = f"{verdict.total:g} of {verdict.points:g} points"
+        is_whole = verdict.points_judged == verdict.points
+        return text if is_whole else f"{text}, scaled from {earned:g} of the {verdict.points_judged:g} judged"
     return f"open; so far {earned:g} of the {verdict.points_judged:g} points judged, {verdict.points:g} in all"
 
 

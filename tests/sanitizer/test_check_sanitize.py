@@ -97,6 +97,7 @@ def test_what_only_one_of_them_finds_is_named(fake, check, log):
 
 
 def test_without_the_program_one_sentence_says_where_it_comes_from(check, monkeypatch, tmp_path):
+    monkeypatch.setattr(Children, "gpu", lambda self: {"name": "a GPU that is none"})
     monkeypatch.setattr(sanitized, "TOOLKIT", tmp_path)
     monkeypatch.setenv("PATH", str(tmp_path))
     refused(check(tiny.KERNELS, "--sanitize"), "found no compute-sanitizer", "CUDA toolkit")
@@ -111,7 +112,7 @@ def test_the_toolkits_usual_place_is_looked_at_too(fake, monkeypatch):
 
 def test_without_a_gpu_one_sentence_says_so(fake, check, monkeypatch):
     monkeypatch.setattr(Children, "gpu", lambda self: None)
-    refused(check(tiny.KERNELS, "--sanitize"), "no GPU that numba can use")
+    refused(check(tiny.KERNELS, "--sanitize"), "needs a GPU, and Numba can use none here")
 
 
 def test_json_and_a_page_do_not_go_together(fake, check):
