@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
-# "auto" is a GPU where there is one.
+# "auto": results are judged on the simulator, everywhere alike; what is timed runs on a GPU where there is one.
 DeviceName = Literal["auto", "cuda", "simulated"]
 # What compiled kernels know of the lines that they come from: what their author
 # asked for; lines, as near as an optimiser leaves them; or all, with nothing optimised.

@@ -43,7 +43,7 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
         choices=DEVICE_NAMES,
         default="auto",
         dest="warpgrade_device",
-        help="where kernels run; auto (the default) is a GPU if there is one, else the simulator",
+        help="where kernels run; auto (the default) is the simulator, and a GPU for races if there is one",
     )
     group.addoption("--seed", type=int, dest="warpgrade_seed", help="seed of the inputs (default: a new secret one)")
     group.addoption("--verdict", metavar="FILE", dest="warpgrade_verdict", help="write the verdicts as JSON")

@@ -183,14 +183,18 @@ class CheckSession:
         self.results.setdefault(path.resolve(), []).append(check)
 
     def device_name(self) -> str:
-        """``simulated``, or ``cuda`` with the GPU's name."""
+        """``simulated``, ``cuda`` with the GPU's name, or both, where the GPU is for races alone."""
         if self.device == SIMULATED:
             return SIMULATED
         try:
             name = self.children.gpu_name()
         except Fault as fault:
-            return f"unknown: {fault}"
-        return f"cuda ({name})" if name is not None else SIMULATED
+            gpu = f"unknown: {fault}"
+        else:
+            if name is None:
+                return SIMULATED
+            gpu = f"cuda ({name})"
+        return gpu if self.device == "cuda" else f"{SIMULATED}; races on {gpu}"
 
     def verdicts(self) -> tuple[Verdict, ...]:
         """One verdict per folder of checks that ran."""

@@ -31,7 +31,9 @@ app = typer.Typer(
 
 Number = Annotated[str, typer.Argument(metavar="NN", help="The assignment, say 03.")]
 Numbers = Annotated[list[str] | None, typer.Argument(metavar="[NN]...", help="Assignments; default: all.")]
-OnDevice = Annotated[DeviceName, typer.Option(help="Where kernels run; auto is a GPU if there is one.")]
+OnDevice = Annotated[
+    DeviceName, typer.Option(help="Where kernels run; auto is the simulator, and a GPU for races if there is one.")
+]
 Workers = Annotated[int, typer.Option(min=1, help="Worker processes; default: one per CPU core.")]
 CORES = os.cpu_count() or 1
 

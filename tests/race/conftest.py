@@ -133,7 +133,7 @@ class FakeGpuRace:
         terms = Terms(min_speedup=3, full_at=0.5, reference=known, host_in_reach=host_in_reach, limits=limits)
         settings = Settings(device=device, seed=3, limits=limits, race=terms)
         submission = read_submission(self._folder / "student")
-        candidate = Candidate(submission, {"twice": problem or Twice()}, self._children, settings)
+        self.candidate = candidate = Candidate(submission, {"twice": problem or Twice()}, self._children, settings)
         self.measured = candidate.measured
         self.raced = candidate.race(n=100)
         return candidate.measured

@@ -10,6 +10,7 @@ import pytest
 from grader import race_rounds, racing
 from grader.errors import AuthoringError, Fault
 from grader.judge import CheckFailed, NoGpu, NotMeasured
+from grader.pytest_session import CheckSession
 from grader.reports.race import race_text
 from grader.sandbox.limits import Limits
 
@@ -97,6 +98,7 @@ def test_figures_that_were_measured_are_kept_however_a_race_ends(race, times, en
 def test_without_a_reference_the_minimum_is_all_that_is_asked_for(race):
     measured = race(student_ms=3.0, baseline_ms=10.0, reference=False)
     assert measured["credit"] == 1
+    assert "In class, points only begin there, and are full at 50% of" in race_text(measured)
     assert "reference_speedup" not in measured
     assert race.jobs("reference_kernel") == 0
 
@@ -174,6 +176,29 @@ def test_kernels_that_reach_the_host_are_raced_where_they_are_trusted(race):
 def test_nothing_is_raced_where_the_simulator_was_asked_for(race):
     with pytest.raises(NoGpu, match="no GPU"):
         race(device="simulated")
+
+
+def test_beside_a_gpu_results_are_judged_on_the_simulator_which_sees_what_a_gpu_may_hide(race):
+    # Beside the right result, in memory of its own, each thread reads what its neighbour overwrites.
+    more = "s = cuda.device_array(x.size, x.dtype); s[:] = x; student_kernel[1, 64](s, s[1:])"
+    assert race(device="auto", more=more)["credit"] == 1
+    assert race.jobs("student_kernel") > 0
+    with pytest.raises(CheckFailed) as failed:
+        race.candidate.check(n=100)
+    assert failed.value.failure.kind == "race"
+
+
+@pytest.mark.parametrize(
+    ("device", "named"),
+    [
+        ("auto", "simulated; races on cuda (Fake GPU)"),
+        ("cuda", "cuda (Fake GPU)"),
+        ("simulated", "simulated"),
+    ],
+)
+def test_a_verdict_names_the_devices_that_it_comes_from(fake_children, device, named):
+    children, _ = fake_children
+    assert CheckSession(submission=None, device=device, seed=0, children=children).device_name() == named
 
 
 @pytest.mark.parametrize("broken", ["expected", "tolerance", "sample", "work", "baseline"])
