@@ -121,7 +121,7 @@ def _reference(call: RacedCall, terms: Terms, children: Children) -> Contestant 
 def _earned(race: Race, terms: Terms, text: str) -> dict[str, float]:
     """The figures of a race with their credit. Raises TooSlow, AsksTooMuch."""
     minimum, reference = terms.min_speedup, race.reference_speedup
-    measured = race.numbers() | {"min_speedup": minimum}
+    measured = race.numbers() | {"min_speedup": minimum, "full_at": terms.full_at}
     why = "" if reference is None else asks_too_much(reference, minimum)
     if why:
         raise AsksTooMuch(why, measured)

@@ -27,7 +27,10 @@ from grader.pytest_options import (
 from grader.records import State
 
 if TYPE_CHECKING:
+    from _pytest.terminal import TerminalReporter
+
     from grader.judge import Candidate
+    from grader.records import CheckResult
 
 # pytest finds a plugin's hooks by their names in its module.
 __all__ = [
@@ -126,6 +129,7 @@ class Results:
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
+        self.raced: list[CheckResult] = []  # and not failed: a failure's block has its figures
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Keep the record that ``pytest_runtest_makereport`` attached."""
@@ -133,7 +137,23 @@ class Results:
         if record is not None:
             from grader.reports.json import CHECK
 
-            session_of(self.config).keep(Path(record["folder"]), CHECK.validate_python(record["check"]))
+            check = CHECK.validate_python(record["check"])
+            session_of(self.config).keep(Path(record["folder"]), check)
+            if check.passed is not False and "speedup" in check.measured:
+                self.raced.append(check)
+
+    def pytest_terminal_summary(self, terminalreporter: TerminalReporter) -> None:
+        """How fast the kernels were, of which pytest says nothing where a check is passed."""
+        if self.raced:
+            from grader.reports.race import race_text
+            from grader.reports.text import one_line, wrapped
+
+            width = self.config.get_terminal_writer().fullwidth
+            terminalreporter.section("speed")
+            for check in self.raced:
+                text = f"{one_line(check.name)}: {race_text(check.measured)}"
+                for line in wrapped(text, width, "", "  "):
+                    terminalreporter.line(line)
 
     def pytest_sessionfinish(self) -> None:
         """Write the verdicts if asked to."""

@@ -98,6 +98,22 @@ def test_a_bug_of_ours_is_an_error_with_its_traceback(pytester: pytest.Pytester,
     result.stdout.fnmatch_lines(["*KeyError: 'a bug of the grader'"])
 
 
+def test_a_passed_race_shows_how_fast_it_was(
+    pytester: pytest.Pytester, course: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def raced(self: tiny.FakeCandidate, entry: str | None = None, **sizes: object) -> None:
+        self.measured |= {"credit": 1.0, **tiny.MEASURED}
+
+    monkeypatch.setattr(tiny.FakeCandidate, "race", raced)
+    result = pytester.runpytest("solutions/01")
+    result.assert_outcomes(passed=6)
+    lines = result.outlines[result.outlines.index(" speed ".center(80, "=")) + 1 :]
+    assert lines[0] == "test_minimum_speedup: 10.0 times the CPU baseline's speed: 64.4 µs (median of 30"
+    told = " ".join(" ".join(lines).split())
+    assert "The minimum of 2.0 times is reached, which passes here. In class, points only begin there, and" in told
+    assert all(len(line) <= 80 for line in lines)
+
+
 def test_an_assertion_inside_the_grader_is_not_the_students(
     pytester: pytest.Pytester, course: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,27 +3,19 @@
 # mypy: ignore-errors
 from __future__ import annotations
 
+import pytest
+from tiny_course import MEASURED as ALONE
+
 from grader.records import CheckResult, Failure, PartScore, State, Verdict
 from grader.reports.race import race_text
 from grader.reports.terminal import student_report
 from grader.reports.text import check_lines
 
 MEASURED = {
-    "speedup": 9.96,
-    "median_ms": 0.0644,
-    "low_ms": 0.0641,
-    "high_ms": 0.0655,
-    "runs": 30.0,
-    "baseline_ms": 28.219,
-    "launching_ms": 0.37,
-    "compiling_ms": 160.0,
-    "copying_ms": 31.4,
-    "of_limit": 0.652,
-    "limited_by_memory": 1.0,
+    **ALONE,
     "held_by_power": 1.0,
     "sm_mhz": 1980.0,
     "celsius": 41.0,
-    "min_speedup": 2.0,
     "full_speedup": 12.0,
     "reference_speedup": 24.0,
     "credit": 0.896,
@@ -31,8 +23,8 @@ MEASURED = {
 TEXT = (
     "10.0 times the CPU baseline's speed: 64.4 µs (median of 30 runs, 64.1 µs to 65.5 µs) against 28.2 ms. "
     "Points begin at 2.0 times, full points at 12 times; the reference reaches 24 times. Earned: 90%, log(9.96 / 2) / "
-    "log(12 / 2). That is 65% of the speed of this GPU's memory. Not counted: 31.4 ms of copying, 370 µs of launching, "
-    "160 ms of compiling. The GPU ran at 1,980 MHz, 41 °C, at its power limit."
+    "log(12 / 2). The kernels are at 65% of the speed of this GPU's memory. Not counted: 31.4 ms of copying, 370 µs of "
+    "launching, 160 ms of compiling. The GPU ran at 1,980 MHz, 41 °C, at its power limit."
 )
 
 
@@ -43,12 +35,33 @@ def test_a_race_says_the_speed_what_it_earns_and_what_was_not_counted():
 
 def test_without_a_reference_nothing_is_said_of_one():
     alone = {k: v for k, v in MEASURED.items() if k not in ("reference_speedup", "credit", "full_speedup")}
-    assert "reference" not in race_text(alone)
+    assert "the reference reaches" not in race_text(alone)
+
+
+@pytest.mark.parametrize(
+    ("terms", "told"),
+    [
+        (
+            {"min_speedup": 2.0, "full_at": 0.5},
+            "The minimum of 2.0 times is reached, which passes here. In class, points only begin there, and are full "
+            "at 50% of the reference's speed, which your copy does not have. The kernels",
+        ),
+        (
+            {"min_speedup": 2.0, "full_at": 0.0},
+            "The minimum of 2.0 times is reached, which passes here. In class, points only begin there. The kernels",
+        ),
+        ({"min_speedup": 0.0, "full_at": 0.0}, "against 28.2 ms. The kernels"),  # nothing is asked for
+        ({"min_speedup": 9.97, "full_at": 0.5}, "against 28.2 ms. The kernels"),  # its failure says so
+    ],
+)
+def test_a_learner_without_the_reference_reads_what_reaching_the_minimum_means(terms, told):
+    alone = {k: v for k, v in MEASURED.items() if k not in ("reference_speedup", "credit", "full_speedup")}
+    assert told in race_text(alone | terms)
 
 
 def test_where_the_minimum_asks_too_much_nothing_is_said_of_what_is_earned():
     unpaid = {k: v for k, v in MEASURED.items() if k not in ("credit", "full_speedup")}
-    assert "Points begin at 2.0 times; the reference reaches 24 times. That is 65%" in race_text(unpaid)
+    assert "Points begin at 2.0 times; the reference reaches 24 times. The kernels are at 65%" in race_text(unpaid)
 
 
 def check(failure):

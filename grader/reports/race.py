@@ -31,8 +31,10 @@ def race_text(measured: Mapping[str, float]) -> str:
             f"Points begin at {times(measured['min_speedup'])}{full}; the reference reaches "
             f"{times(measured['reference_speedup'])}.{earned}"
         )
+    elif 0 < measured.get("min_speedup", 0.0) <= measured["speedup"]:
+        said.append(_minimum_reached(measured["min_speedup"], measured.get("full_at", 0.0)))
     limit = "memory" if measured["limited_by_memory"] else "arithmetic"
-    said.append(f"That is {measured['of_limit']:.0%} of the speed of this GPU's {limit}.")
+    said.append(f"The kernels are at {measured['of_limit']:.0%} of the speed of this GPU's {limit}.")
     copying, launching, compiling = (duration(measured[f"{name}_ms"] * MS) for name in OTHER_COSTS)
     said.append(f"Not counted: {copying} of copying, {launching} of launching, {compiling} of compiling.")
     if "sm_mhz" in measured:
@@ -42,6 +44,12 @@ def race_text(measured: Mapping[str, float]) -> str:
         held = f", held back by {' and by '.join(others)}" if others else ""
         said.append(f"The GPU ran at {measured['sm_mhz']:,.0f} MHz{heat}{power}{held}.")
     return " ".join(said)
+
+
+def _minimum_reached(minimum: float, full_at: float) -> str:
+    """What passes here, where there is no reference, and what it would earn beside one."""
+    full = f", and are full at {full_at:.0%} of the reference's speed, which your copy does not have" if full_at else ""
+    return f"The minimum of {times(minimum)} is reached, which passes here. In class, points only begin there{full}."
 
 
 def _earned(measured: Mapping[str, float]) -> str:
