@@ -20,7 +20,7 @@ from pydantic import (
 )
 
 from grader.course_file import Lines, explain, read_yaml
-from grader.course_values import CheckBytes, CheckSeconds, Due, Duration, Fraction, Percent, Points, Seconds
+from grader.course_values import CheckBytes, CheckSeconds, Due, Duration, Fraction, Number, Percent, Points, Seconds
 from grader.errors import CourseError, UsageError
 from grader.records import PARTS, PartName
 
@@ -63,14 +63,14 @@ class Grading(Policy):
     sandbox: Literal["limits", "strict"] = "limits"
     late: Late = Late()
     attempts: Literal["best", "last"] = "best"
-    baseline_threads: Annotated[int, Field(ge=1, le=1024)] = 1
+    baseline_threads: Annotated[int, Number, Field(ge=1, le=1024)] = 1
     host_in_reach: Literal["refuse", "allow"] = "refuse"
 
 
 class Authoring(Policy):
     """What ``grader lint`` asks of every assignment: at least so many mutants in wrong/."""
 
-    mutants: Annotated[int, Field(ge=0, le=1000)] = 1
+    mutants: Annotated[int, Number, Field(ge=0, le=1000)] = 1
 
 
 class CheckLimits(Policy):
@@ -88,7 +88,7 @@ class CheckLimits(Policy):
 class Speed(Policy):
     """``min_speedup`` over the CPU baseline; ``full_at``, a fraction of the reference's speed, earns all."""
 
-    min_speedup: Annotated[float, Field(gt=0, allow_inf_nan=False)]
+    min_speedup: Annotated[float, Number, Field(gt=0, allow_inf_nan=False)]
     full_at: Fraction
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated
 
-from pydantic import AfterValidator, AwareDatetime, BeforeValidator, Field
+from pydantic import AfterValidator, AwareDatetime, BeforeValidator, Field, Strict
 
 _SECONDS = {"ms": 0.001, "s": 1, "min": 60, "h": 3600, "d": 86400}
 _BYTES = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
@@ -65,6 +65,8 @@ def _fraction(value: object) -> object:
     return value
 
 
+# A number as such: neither true nor a text of digits, which are somebody's mistake.
+Number = Strict()
 Seconds = Annotated[float, _quantity(_SECONDS, "s", "20 s"), Field(gt=0, le=30 * 86400)]
 # Below these no submission passes: a process counts whole seconds, and Numba alone needs tens of MiB to compile.
 CheckSeconds = Annotated[float, _quantity(_SECONDS, "s", "20 s"), Field(le=30 * 86400), _at_least(1, "1 s")]
@@ -73,4 +75,4 @@ Duration = Annotated[float, _quantity(_SECONDS, "s", "1h"), Field(ge=0)]
 Points = Annotated[float, BeforeValidator(_points)]
 Fraction = Annotated[float, BeforeValidator(_fraction)]
 Due = Annotated[AwareDatetime, BeforeValidator(_due)]
-Percent = Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)]
+Percent = Annotated[float, Number, Field(ge=0, le=100, allow_inf_nan=False)]

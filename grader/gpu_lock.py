@@ -37,7 +37,8 @@ class Busy(Exception):
 @contextlib.contextmanager
 def gpu_lock(gpu: str, seconds: float = WAIT_SECONDS) -> Iterator[None]:
     """Hold the lock of a GPU (its UUID, or whatever tells it apart). Raises Busy after ``seconds``."""
-    file = _place() / f"warpgrade-gpu-{zlib.crc32(gpu.encode()):08x}.lock"
+    key = zlib.crc32(gpu.encode("utf-8", "surrogatepass"))
+    file = _place() / f"warpgrade-gpu-{key:08x}.lock"
     try:
         fd = _locked(file, time.monotonic() + seconds)
     except OSError as error:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,11 @@ from grader.roofline import Peaks
 from grader.sandbox.launch import WarmChild
 from grader.sandbox.limits import Limits
 from grader.sandbox.time_runs import measure_peaks
+
+# Bytes and operations per second that a GPU can have. The slowest that Numba supports (a GT 1010 with DDR4) has some
+# 4e10 and 8e11, the fastest (B200) 8e12 and 8e13: a tenth and a hundred times of these leave room for what comes.
+POSSIBLE = ((4e9, 8e14), (8e10, 8e15))
+LARGEST_CACHE = 1 << 34
 
 
 def peaks_of(child: WarmChild, gpu: Mapping[str, Any], uuid: str, limits: Limits, *, doubted: bool = False) -> Peaks:
@@ -53,7 +57,9 @@ def _read(file: Path) -> dict[str, Peaks]:
         with contextlib.suppress(ValidationError):
             peaks = TypeAdapter(Peaks).validate_python(numbers)
             speeds = peaks.bytes_per_second, peaks.operations_per_second
-            if all(0 < speed < math.inf for speed in speeds) and peaks.cache_bytes >= 0:
+            if all(low <= speed <= high for speed, (low, high) in zip(speeds, POSSIBLE, strict=True)) and (
+                0 <= peaks.cache_bytes <= LARGEST_CACHE
+            ):
                 known[name] = peaks
     return known
 

@@ -113,6 +113,14 @@ def test_policy_cannot_be_changed(tmp_path: Path) -> None:
         ("without_gpu: scale", "without_gpu: guess", "without_gpu: expected 'wait' or 'scale', found 'guess'"),
         ("baseline_threads: 4", "baseline_threads: many", "baseline_threads: expected a whole number, found 'many'"),
         ("min_speedup: 3", "min_speedup: .inf", "min_speedup: expected a finite number, found inf"),
+        ("min_speedup: 3", "min_speedup: true", "min_speedup: expected a number, found True"),
+        ("min_speedup: 3", "min_speedup: '3'", "min_speedup: expected a number, found '3'"),
+        ("baseline_threads: 4", "baseline_threads: true", "baseline_threads: expected a whole number, found True"),
+        ("baseline_threads: 4", "baseline_threads: '4'", "baseline_threads: expected a whole number, found '4'"),
+        ("baseline_threads: 4", "baseline_threads: 2.5", "baseline_threads: expected a whole number, found 2.5"),
+        ("full_at: 0.5", "full_at: '0.5'", "above 0 and at most 1, say 0.5, found '0.5'"),
+        ("check: 20 s", "check: true", ":12: assignments.03.limits.check: expected a number with a unit"),
+        ("correctness: 40", "correctness: '40'", "expected a number of points, 0 or more, found '40'"),
         ("    speed: {min", "    #", ":8: assignments.03: expected a key 'speed' with min_speedup and full_at"),
         ("title: Reduction", "", ":4: expected a key 'title' in assignments.02, found none"),
         ('"03"', '"02"', ":8: key '02' appears twice, first in line 4"),
@@ -184,7 +192,7 @@ def test_an_assignment_needs_one_mutant_unless_the_course_asks_for_more(
     assert course.authoring.mutants == wanted
 
 
-@pytest.mark.parametrize("mutants", ["-1", "many", "1.5", ".inf"])
+@pytest.mark.parametrize("mutants", ["-1", "many", "1.5", ".inf", "true", "'12'"])
 def test_a_number_of_mutants_is_a_whole_number(tmp_path: Path, mutants: str) -> None:
     path = course_file(tmp_path, "assignments:\n", f"authoring: {{mutants: {mutants}}}\nassignments:\n")
     with pytest.raises(CourseError, match=r":3: authoring.mutants: expected .*, found "):

@@ -43,13 +43,14 @@ def test_what_is_kept_is_used(kept):
 
 
 @pytest.mark.parametrize("name", ["bytes_per_second", "operations_per_second"])
-@pytest.mark.parametrize("number", [0, -1.0, float("nan"), float("inf"), "fast", None])
+@pytest.mark.parametrize("number", [0, -1.0, float("nan"), float("inf"), "fast", None, 1e-300, 1e300])
 def test_a_number_that_no_gpu_reaches_is_measured_again(kept, name, number):
     assert kept({KEY: GOOD | {name: number}}) == (MEASURED, True)
 
 
 def test_a_cache_has_no_less_than_no_bytes(kept):
     assert kept({KEY: GOOD | {"cache_bytes": -1}}) == (MEASURED, True)
+    assert kept({KEY: GOOD | {"cache_bytes": 10**40}}) == (MEASURED, True)
     assert kept({KEY: GOOD | {"cache_bytes": 0}})[0].cache_bytes == 0
 
 

@@ -57,7 +57,7 @@ def describe_gpu() -> dict[str, Any] | None:
     if not cuda.is_available():
         return None
     device = cuda.get_current_device()
-    name = device.name.decode() if isinstance(device.name, bytes) else str(device.name)
+    name = device.name.decode("utf-8", "replace") if isinstance(device.name, bytes) else str(device.name)
     _, total = cuda.current_context().get_memory_info()
     return {
         "name": name,
@@ -97,7 +97,7 @@ class CudaDevice:
         except Exception as error:
             raise DeviceFault(f"no GPU can be used: {error}") from error
         self._limits = GpuModel(
-            name=gpu.name.decode() if isinstance(gpu.name, bytes) else str(gpu.name),
+            name=gpu.name.decode("utf-8", "replace") if isinstance(gpu.name, bytes) else str(gpu.name),
             compute_capability=tuple(gpu.compute_capability),
             multiprocessors=int(gpu.MULTIPROCESSOR_COUNT),
         )

@@ -82,7 +82,7 @@ def driver_version() -> str:
             found = nvml.nvmlSystemGetDriverVersion()
         except nvml.NVMLError:
             return ""
-        return found.decode() if isinstance(found, bytes) else str(found)
+        return found.decode("utf-8", "replace") if isinstance(found, bytes) else str(found)
 
 
 def _of_library(nvml: Any, uuid: str, bus_id: str) -> dict[str, Any]:

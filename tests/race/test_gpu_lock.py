@@ -68,6 +68,11 @@ def test_a_race_that_is_over_gives_the_gpu_back_whatever_it_raised(place):
     assert not is_busy("GPU-1")
 
 
+def test_a_gpu_of_any_name_can_be_locked(place):
+    with gpu_lock("GPU \udcff \0 ü / .."):
+        assert [file.parent for file in place.rglob("*")] == [place]
+
+
 def test_a_temporary_folder_of_ones_own_is_no_gpu_of_ones_own(holder, tmp_path, monkeypatch):
     mine = tmp_path / "mine"
     mine.mkdir()
