@@ -301,7 +301,7 @@ def test_a_name_that_is_no_utf_8_costs_nobody_the_results(root: Path) -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "asked_by"),
-    [(("calibrate", "01"), "grader calibrate"), (("check", "01", "--sanitize"), "--sanitize")],
+    [(("calibrate", "01"), "calibrate"), (("check", "01", "--sanitize"), "--sanitize")],
 )
 def test_what_needs_a_gpu_says_so_in_its_own_name(root: Path, arguments: tuple[str, ...], asked_by: str) -> None:
     done = grader(*arguments, cwd=root, CUDA_VISIBLE_DEVICES="")

@@ -155,7 +155,7 @@ def calibrate(
     course = course_here()
     policy = course.assignment(assignment)
     folder = _solutions(course, policy.name)
-    need_gpu_once("grader calibrate")
+    need_gpu_once("calibrate")
     checks = read_checks(folder, open_folder(folder).problems)
     solutions = [one for one in solutions_of(folder, checks) if wrong or one.who in (REFERENCE, FAST)]
 

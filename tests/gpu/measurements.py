@@ -114,7 +114,7 @@ def head(*cells: str) -> None:
 
 def reasons(dashes: str, lost: list[str]) -> None:
     """Below a table: what its dashes mean, and a line for each race that came to nothing."""
-    print(f"\n{NOTHING}: {dashes}")
+    print(f"\nA dash ({NOTHING}): {dashes}")
     for why in lost:
         print(f"\nNot measured: {why}")
     sys.stdout.flush()
@@ -176,7 +176,7 @@ def races(racer: Racer) -> None:
             other = (duration(found[f"{name}_ms"] * 1e6) for name in ("launching", "compiling", "copying"))
             of_limit = f"{found['of_limit']:.0%} ({limit})"
             row(call, who, times_of(found), f"{found['runs']:.0f}", factor(found["speedup"]), of_limit, *other)
-    reasons("of a race, what else it costs is kept for the submission alone, not for the readable reference.", lost)
+    reasons("a race keeps this for the submission alone, not for the reference beside it.", lost)
 
 
 def torch_too(racer: Racer) -> None:
