@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -204,7 +205,7 @@ def repeats(racer: Racer) -> None:
         ]
         unmeasured = [one for one in found if isinstance(one, str)]
         measured = [one for one in found if not isinstance(one, str)]
-        lost += [f"{text_of(entry, sizes)}: {why}" for why in unmeasured]
+        lost += [f"{text_of(entry, sizes)}, {count} of {REPEATS}: {why}" for why, count in Counter(unmeasured).items()]
         if not measured:
             row(text_of(entry, sizes), *[NOTHING] * 5)
             continue
@@ -258,7 +259,7 @@ def faults(racer: Racer) -> None:
         seconds = time.monotonic() - began
         after = racer.race(number, entry, sizes, file)
         row(what, said, f"{seconds:.1f}", after if isinstance(after, str) else times_of(after))
-    reasons("the reference alone, before either.", [])
+    reasons("the first row is of the reference alone, before the others.", [])
 
 
 SECTIONS = {"torch": torch_too, "races": races, "repeats": repeats, "clocks": clocks, "faults": faults}
