@@ -21,6 +21,7 @@ from typing import Literal
 
 from grader.course import Assignment
 from grader.device_names import DeviceName
+from grader.dry_run import DryRunOf
 from grader.errors import CourseError, Fault, GraderError
 from grader.judge import RACES_LATER
 from grader.records import CheckResult, PartScore, State, Verdict, date_now
@@ -39,7 +40,8 @@ class Task:
 
     ``lint``: the seed of all that one lint judges, which may share what they come to. A student's is None: a secret one
     of its own, and everything judged anew. ``races``: with the other checks, left for later, or the speed checks alone,
-    with the ``seed`` that the others had.
+    with the ``seed`` that the others had. ``dry_run`` is lint's, too: see ``dry_run.DryRun``, which looks at problem.py
+    or at "kernels" alone.
     """
 
     checks: Path
@@ -49,6 +51,7 @@ class Task:
     lint: int | None = None
     seed: int | None = None
     races: Literal["now", "later", "alone"] = "now"
+    dry_run: DryRunOf | Literal[""] = ""
 
 
 def submissions(folder: Path, assignment: str) -> tuple[dict[str, Path], tuple[str, ...]]:

@@ -21,6 +21,7 @@ import pytest
 from grader.children import Children, need_gpu
 from grader.classroom import Task
 from grader.device_names import DeviceName
+from grader.dry_run import DryRun
 from grader.errors import AuthoringError, Fault
 from grader.known_outcomes import KnownOutcomes
 from grader.pytest_options import SESSION
@@ -69,6 +70,8 @@ class _Run:
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         self.collected = len(session.items)
+        if self.session.dry_run is not None:  # which is to know the other checks' kernels by then
+            session.items.sort(key=lambda item: isinstance(item, pytest.Function) and part_of(item)[0] == "speed")
 
 
 @functools.cache
@@ -93,12 +96,14 @@ def judge_submission(
     known: KnownOutcomes | None = None,
     seen: Callable[[SeenCall], None] | None = None,
     races_later: bool = False,
+    dry_run: DryRun | None = None,
 ) -> Verdict:
     """Run the checks of folder ``checks`` on the kernels.py in ``submission``; ``part``: those of one part alone,
     and ``only``: of those the ones with these names. ``any_speed``: race without a minimum, and all speeds earn all.
 
     ``seed`` None draws a secret one. ``known``: what a lint has seen already, for nobody but lint. ``seen`` is told of
-    calls, and ``races_later`` leaves races out, as ``judge.Settings`` says. A submission's mistakes are in the Verdict.
+    calls, and ``races_later`` leaves races out, as ``judge.Settings`` says. ``dry_run``: judge nothing, see there.
+    A submission's mistakes are in the Verdict.
     Raises AuthoringError if the checks cannot be collected, UsageError for device ``cuda`` without a GPU, Fault if
     pytest did not end with a result for every check, and what reading course.yml raises.
     """
@@ -112,6 +117,7 @@ def judge_submission(
         known=known,
         seen=seen,
         races_later=races_later,
+        dry_run=dry_run,
     )
     folder = session.folder(checks)
     if any_speed:
@@ -156,6 +162,7 @@ def judge_task(task: Task) -> Verdict:
         part="speed" if task.races == "alone" else None,
         known=known,
         races_later=task.races == "later",
+        dry_run=DryRun(task.dry_run) if task.dry_run else None,
     )
 
 

@@ -18,6 +18,7 @@ from grader.assignment_folder import HIDDEN_FILE, AssignmentFolder, open_folder
 from grader.children import Children, need_gpu
 from grader.course import Assignment
 from grader.device_names import DeviceName
+from grader.dry_run import DryCandidate, DryRun
 from grader.errors import ChildFault, Fault
 from grader.judge import Candidate, Settings
 from grader.judged_race import Terms
@@ -67,6 +68,7 @@ class CheckSession:
     known: KnownOutcomes | None = None  # of a lint
     seen: Callable[[SeenCall], None] | None = None
     races_later: bool = False
+    dry_run: DryRun | None = None  # of a lint, too
     folders: dict[Path, AssignmentFolder] = field(default_factory=dict)
     submissions: dict[Path, Submission | Failure] = field(default_factory=dict)
     # Apart from submissions: a submission that is a link to one is none, and must not be found here.
@@ -126,6 +128,9 @@ class CheckSession:
             races_later=self.races_later,
             seen=self.seen,
         )
+        if self.dry_run is not None:
+            known = self.known or KnownOutcomes()
+            return DryCandidate(self.read(path), folder.problems, self.children, settings, known, self.dry_run)
         if self.known is not None:
             return KnowingCandidate(self.read(path), folder.problems, self.children, settings, self.known)
         return Candidate(self.read(path), folder.problems, self.children, settings)

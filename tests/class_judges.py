@@ -58,6 +58,10 @@ def by_text(task: Task) -> Verdict:
     if "YOUR CODE HERE" in text or "def nothing" in text or "np.ones" in text:
         words |= {name.partition("[")[0] for name in TINY_CHECKS}
     checks = tuple(check_of(name, part, words) for name, part in TINY_CHECKS.items())
+    if task.dry_run:
+        figures = {"dry_races": 1, "dry_outputs": 1 << 20, "dry_sampled": 1 << 20, "dry_smaller_sizes": 0}
+        speed = replace(checks[-1], passed=True, state=State.JUDGED, measured=figures)
+        checks = (*checks[:-1], speed if task.dry_run == "problem" else replace(speed, measured={"dry_races": 1}))
     return Verdict(task.student, "01", "", "simulated", (), checks, None, 100.0, 80.0, "")
 
 

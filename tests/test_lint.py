@@ -17,7 +17,7 @@ from grader.course import Course, load_course
 from grader.errors import AuthoringError
 from grader.judging import judge_task
 from grader.mutants import copied_constant, empty_kernel, read_mutant
-from grader.records import Failure, Verdict
+from grader.records import Failure, State, Verdict
 from grader.release import release
 
 ROOT = Path(__file__).parents[1]
@@ -53,6 +53,8 @@ def test_an_assignment_that_holds_its_promises_has_no_problem(course: Course) ->
     rows = rows_of(course)
     assert [row for row in rows.values() if row.ok is not True] == []
     assert rows["reference"].note == "full marks: 4 checks passed, 1 not measured"
+    looked = "test_minimum_speedup: looks at all outputs of each run; no smaller sizes"
+    assert rows["dry run of reference"].note == looked
     assert set(rows) >= {"reference", "stub", "empty kernel", "copied constant", "mistake_1", "mutants", "release"}
 
 
@@ -105,6 +107,35 @@ def test_an_assignment_without_a_mutant_is_a_problem(course: Course) -> None:
     for path in (course.file.parent / "solutions/01/wrong").iterdir():
         path.unlink()
     assert rows_of(course)["mutants"] == Row("mutants", False, "0, at least 1 is expected")
+
+
+def test_a_mistake_that_stops_several_samples_is_told_once(course: Course) -> None:
+    def broken(task: Task) -> Verdict:
+        verdict = class_judges.by_text(task)
+        if "mistake_1" in task.student:
+            return verdict
+        why = "problem.py:18: KeyError: 'y'"
+        stopped = replace(verdict.checks[2], passed=None, state=State.NOT_JUDGED, reason=why)
+        return replace(verdict, checks=tuple(stopped if c.name == stopped.name else c for c in verdict.checks))
+
+    rows = lint(course, "01", broken, workers=1, make_executor=ThreadPoolExecutor)
+    assert [row for row in rows if row.ok is False] == [
+        Row("not judged", False, "problem.py:18: KeyError: 'y' (this stopped 5 of 6 samples)")
+    ]
+    assert "mistake_1" in {row.what for row in rows}
+    assert not {"reference", "stub", "mistake_0"} & {row.what for row in rows}
+
+
+def test_an_authors_mistake_in_every_race_is_one_row_of_the_dry_run(course: Course) -> None:
+    def broken(task: Task) -> Verdict:
+        verdict = class_judges.by_text(task)
+        if not task.dry_run:
+            return verdict
+        speed = replace(verdict.checks[-1], passed=None, state=State.NOT_JUDGED, reason="work gives nan")
+        return replace(verdict, checks=(*verdict.checks[:-1], speed, replace(speed, name="test_speed_again")))
+
+    (row,) = [r for r in lint(course, "01", broken, make_executor=ThreadPoolExecutor) if r.ok is False]
+    assert row == Row("dry run of reference", False, "test_minimum_speedup, test_speed_again: work gives nan")
 
 
 @pytest.mark.parametrize(("wanted", "ok"), [(0, True), (2, True), (3, False)])
@@ -180,8 +211,11 @@ def test_a_reference_that_fails_is_a_problem(course: Course) -> None:
 def test_a_fast_reference_is_judged_like_any_submission(course: Course) -> None:
     path = course.file.parent / "solutions/01/fast.py"
     path.write_text(tiny.KERNELS)
-    row = rows_of(course)["fast reference"]
+    rows = rows_of(course)
+    row = rows["fast reference"]
     assert (row.ok, row.note) == (True, "full marks: 4 checks passed, 1 not measured")
+    row = rows["dry run of fast reference"]
+    assert (row.ok, row.note) == (True, "test_minimum_speedup: what it asks for besides holds")
     path.write_text(tiny.KERNELS + "# fails: test_reads_once\n")
     row = rows_of(course)["fast reference"]
     assert (row.ok, row.note) == (False, "test_reads_once: out[0] is wrong.")

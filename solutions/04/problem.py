@@ -210,10 +210,6 @@ class Attention(Problem):
         fewer = {"q": inputs["q"][:, chosen], "out": Output((heads, SAMPLED_ROWS, d), np.float32)}
         return Sample({**inputs, **fewer}, {"out": (slice(None), chosen)})
 
-    def smaller(self, sizes: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Half as many queries and keys, down to 1024."""
-        return {**sizes, "n": sizes["n"] // 2} if sizes["n"] >= 2048 else None
-
     def work(self, inputs: Inputs) -> Work:
         heads, n, d = inputs["q"].shape
         pairs = heads * (n * (n + 1) // 2 if inputs["causal"] else n * n)
