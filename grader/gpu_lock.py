@@ -17,8 +17,9 @@ import os
 import tempfile
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from grader.speed import duration
 
@@ -32,6 +33,11 @@ _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
 
 class Busy(Exception):
     """The GPU could not be had: somebody else raced on it for too long, or the lock cannot be used; ``str()`` says."""
+
+
+def key_of(gpu: Mapping[str, Any]) -> str:
+    """What tells a GPU apart, of what it says of itself."""
+    return str(gpu.get("uuid") or gpu["name"])
 
 
 @contextlib.contextmanager

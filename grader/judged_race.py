@@ -13,7 +13,7 @@ import numpy as np
 
 from grader.children import Children
 from grader.errors import AuthoringError
-from grader.gpu_lock import Busy, gpu_lock
+from grader.gpu_lock import Busy, gpu_lock, key_of
 from grader.gpu_models import DEFAULT, GpuModel
 from grader.peaks import peaks_of
 from grader.problem import Inputs, Problem, by_author
@@ -88,7 +88,7 @@ def judge_race(
         return inputs, rng
 
     try:
-        with gpu_lock(uuid or str(gpu["name"])):
+        with gpu_lock(key_of(gpu)):
             race = run_race(
                 children.runner,
                 call.problem,

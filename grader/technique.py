@@ -133,13 +133,17 @@ class SampledRun(Run):
 
     Such counters are estimates, however many blocks they are of, so nobody fails for one: a grid may hold blocks that
     have nothing to do, and blocks may draw their work from a queue, where a few by themselves do everybody's.
+
+    ``others`` are the same call's, where blocks have read what others change, at other moments of the launch.
     """
+
+    others: tuple[SampledRun, ...] = ()
 
     def require(
         self, counter: str, *, at_most: float | None = None, at_least: float | None = None, advice: str = ""
     ) -> None:
-        """As ``Run.require`` for what is known of all blocks. Else, where it is missed by more than ``ROOM``, raises
-        NotMeasured: for a person to look at.
+        """As ``Run.require`` for what is known of all blocks. Else, where it is missed by more than ``ROOM`` at any
+        moment, raises NotMeasured: for a person to look at.
         """
         if counter in EXACT:
             return super().require(counter, at_most=at_most, at_least=at_least, advice=advice)
@@ -155,6 +159,8 @@ class SampledRun(Run):
                 "some blocks of what was timed were simulated, and by them the technique is in doubt: somebody has to "
                 f"look. {seen.failure.what}"
             ) from seen
+        for other in self.others:
+            other.require(counter, at_most=at_most, at_least=at_least, advice=advice)
 
 
 def _told_apart(found: int | float, bound: float) -> tuple[str, str]:
@@ -179,8 +185,17 @@ def _number(value: float, digits: int) -> str:
     return f"{value:,.{decimals}f}".rstrip("0").rstrip(".")
 
 
-def run_of(call: str, inputs: Inputs, plan: LaunchPlan, outcome: Outcome, *, sampled: bool = False) -> Run:
-    """The counters of one call on the simulated device; ``sampled``: only some of its blocks ran (see SampledRun)."""
+def run_of(call: str, inputs: Inputs, plan: LaunchPlan, outcome: Outcome) -> Run:
+    """The counters of one call on the simulated device."""
+    return Run(call, _counters_of(inputs, plan, outcome), outcome.findings, outcome.lines)
+
+
+def sampled_run_of(call: str, inputs: Inputs, plan: LaunchPlan, outcome: Outcome) -> SampledRun:
+    """The same of a call of which only some blocks ran."""
+    return SampledRun(call, _counters_of(inputs, plan, outcome), outcome.findings, outcome.lines)
+
+
+def _counters_of(inputs: Inputs, plan: LaunchPlan, outcome: Outcome) -> dict[str, float]:
     arrays = [name for name, value in inputs.items() if isinstance(value, np.ndarray | Output)]
     of_arrays = [f"{kind}_of_{name}" for kind in ("loads", "stores", "atomics") for name in arrays]
     counters: dict[str, float] = dict.fromkeys((*COUNTERS, *of_arrays, *LARGEST), 0)
@@ -203,7 +218,7 @@ def run_of(call: str, inputs: Inputs, plan: LaunchPlan, outcome: Outcome, *, sam
         counters[f"shared_{kind}_bank_conflicts"] for kind in ("load", "store", "atomic")
     )
     counters["global_atomics_per_block"] = counters["global_atomics"] / max(counters["blocks"], 1)
-    return (SampledRun if sampled else Run)(call, counters, outcome.findings, outcome.lines)
+    return counters
 
 
 def _words_of_array(counter: str) -> str:

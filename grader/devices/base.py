@@ -20,6 +20,8 @@ from grader.plan_functions import JitOptions, TypeOf
 from grader.plan_memory import View
 from grader.records import Failure, Finding, KernelPrints, LaunchRecord, LineCounters
 
+# Unwritten memory of a GPU is filled anew for each run that counts, with bytes that are no number of anybody's.
+SCRATCH_BYTE = 0xFF
 # Options of cuda.jit by which kernels know the lines that they come from.
 LINE_OPTIONS: dict[LineInfo, dict[str, bool]] = {
     "": {},

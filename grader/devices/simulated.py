@@ -52,11 +52,23 @@ class SimulatedDevice:
         self._cpu_seconds = cpu_seconds
         self._text = text
         self._sampled = sample is not None
+        self.read_by_last: frozenset[int] = frozenset()  # buffers that the last launch read or changed atomically
+        self._lines_of_last: list[LineCounters] = []
         self._simulator = Simulator(gpu, text, self._memory, deadline_in(cpu_seconds), sample)
 
     def lines(self) -> list[LineCounters]:
         """What was counted by line, over all launches since the reset."""
         return [LineCounters(place, dict(counters)) for place, counters in self._lines.items()]
+
+    def lines_of_last(self) -> list[LineCounters]:
+        """What was counted by line in the last launch."""
+        return self._lines_of_last
+
+    def sample_fewer(self, times: int) -> None:
+        """Run so many times fewer blocks of each launch from now on, and others. Only where some run at all."""
+        sample = self._simulator.sample
+        assert sample is not None
+        self._simulator.sample = BlockSample(max(sample.blocks // times, 1), sample.seed + 1)
 
     def reset(self, nbytes: int) -> None:
         """Forget buffers, findings, launches, prints; what was typed stays. ``nbytes`` of buffers will follow."""
@@ -136,6 +148,9 @@ class SimulatedDevice:
             self.findings += [finding for finding in result.findings if finding is not endless]
         for line, counters in result.lines.items():
             self._lines[line].update(counters)
+        self._lines_of_last = [LineCounters(line, dict(counters)) for line, counters in result.lines.items()]
+        roots = {root for (kind, root), count in result.accesses.items() if kind != "stores" and count}
+        self.read_by_last = frozenset(n for n, (address, _) in enumerate(self._buffers) if address in roots)
         self._prints.add(result.printed, result.lines_left_out)
         arrays = tuple(arrays_among(given))
         self._note(Operation(f"the launch of {kernel.name}", place, _handle(asked.stream), result.touched, arrays))
@@ -179,6 +194,12 @@ class SimulatedDevice:
             self._streams.finish_all()
         else:
             self._streams.finish(_handle(stream))
+
+    def put(self, buffer: int, contents: npt.NDArray[np.uint8]) -> None:
+        """Give a buffer new contents."""
+        address, nbytes = self._buffers[buffer]
+        assert contents.size == nbytes
+        self._memory.bytes[address : address + nbytes] = contents
 
     def read(self, buffer: int) -> npt.NDArray[np.uint8]:
         """A buffer's bytes."""

@@ -134,8 +134,13 @@ def _carry_out(request: Message) -> Message:
         from grader.devices.simulated import SimulatedDevice
         from grader.simulator.block_sample import BlockSample
 
-        sample = None if header["sample"] is None else BlockSample(**header["sample"])
+        asked = header["sample"]
+        sample = None if asked is None else BlockSample(asked["blocks"], asked["seed"])
         device = SimulatedDevice(gpu, text, header["cpu_seconds"], sample)
+        if asked is not None and asked["beside_gpu"]:
+            from grader.devices.beside_gpu import SampleBesideGpu
+
+            device = SampleBesideGpu(device, clocked_device(text), asked["seed"])
     runs: list[dict[str, Any]] = []
     outputs: dict[str, Any] = {}
     for number in range(header["runs"]):

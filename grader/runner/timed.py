@@ -18,13 +18,10 @@ import numpy as np
 import numpy.typing as npt
 
 from grader.clocks import Clock
-from grader.devices.base import ClockedDevice
+from grader.devices.base import SCRATCH_BYTE, ClockedDevice
 from grader.plan import LaunchPlan, Synchronize
 from grader.runner.binding import Binder
 from grader.runner.carry_out import Answer, allocate, collect, operate, starts_of
-
-# Unwritten memory is filled anew for each run, with bytes that are no number of anybody's.
-SCRATCH_BYTE = 0xFF
 
 
 @dataclass(frozen=True)

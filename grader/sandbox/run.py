@@ -9,7 +9,7 @@ anyone uses it: only outputs of the announced dtype and shape, findings and coun
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,21 @@ from grader.sandbox.protocol import Message
 
 # The runner stops a kernel itself, and says at which line, before the limit on its process does.
 SHARE_FOR_KERNELS = 0.85
+# Of a sample beside a GPU: devices.beside_gpu has as many moments.
+RUNS_BESIDE_GPU = 3
+
+
+@dataclass(frozen=True)
+class Sample:
+    """At most so many ``blocks`` of each launch run, chosen by ``seed``.
+
+    ``beside_gpu``: from what memory holds while a GPU carries out the plan; this takes three runs (see
+    devices.beside_gpu).
+    """
+
+    blocks: int
+    seed: int
+    beside_gpu: bool = False
 
 
 def run(
@@ -39,15 +54,14 @@ def run(
     gpu: GpuModel,
     device: DeviceName,
     limits: Limits,
-    sample: tuple[int, int] | None = None,
+    sample: Sample | None = None,
     line_info: LineInfo = "",
 ) -> list[Outcome]:
     """Have the runner carry out ``plan``, once per mapping in ``fills``.
 
     A mapping has one element per output: what it holds before the first launch. ``sample``, on the simulated device:
-    how many blocks of each launch run, and a seed that chooses them; ``line_info``, on a GPU: what compiled kernels
-    know of their lines. Raises errors.Fault where the grader or the machine is at fault; a student's fault is the
-    outcome's ``problem``.
+    which blocks run; ``line_info``, on a GPU: what compiled kernels know of their lines. Raises errors.Fault where the
+    grader or the machine is at fault; a student's fault is the outcome's ``problem``.
     """
     arrays: dict[str, npt.NDArray[Any]] = {"source": np.frombuffer(source, np.uint8)}
     for name, value in inputs.items():
@@ -61,12 +75,13 @@ def run(
         "gpu": asdict(gpu),
         "device": device,
         "runs": len(fills),
-        "sample": None if sample is None else {"blocks": sample[0], "seed": sample[1]},
+        "sample": None if sample is None else asdict(sample),
         "line_info": line_info,
         "cpu_seconds": limits.cpu_seconds * SHARE_FOR_KERNELS,
     }
     # A CUDA context reserves far more address space than it uses.
-    allowed = replace(limits, memory_bytes=None) if device == "cuda" else limits
+    on_gpu = device == "cuda" or (sample is not None and sample.beside_gpu)
+    allowed = replace(limits, memory_bytes=None) if on_gpu else limits
     reply = child.call(Message(header, arrays), allowed)
     if isinstance(reply, Death):
         return [Outcome({}, problem=failure_of_death(reply, device, limits))]

@@ -167,4 +167,6 @@ def race(fake_children, tmp_path, monkeypatch):
     monkeypatch.setattr(race_rounds, "RUNS", 5)
     monkeypatch.setattr("grader.gpu_lock.PLACES", (tmp_path,))
     monkeypatch.setattr("grader.peaks.user_cache_path", lambda _: tmp_path / "cache")
+    # A hundred elements in half a millisecond are a slow GPU's.
+    monkeypatch.setattr("grader.peaks.POSSIBLE", ((1e3, 1e15), (1e3, 1e15)))
     return FakeGpuRace(children, tmp_path, script, monkeypatch)

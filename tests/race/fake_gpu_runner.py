@@ -64,11 +64,6 @@ class FakeGpu(SimulatedDevice):
         self.kernel = ""
         self.waits = 0
 
-    def put(self, buffer, contents) -> None:
-        address, nbytes = self._buffers[buffer]
-        assert contents.size == nbytes
-        self._memory.bytes[address : address + nbytes] = contents
-
     def launch(self, kernel, asked, arguments) -> None:
         self.kernel = kernel.name
         super().launch(kernel, asked, arguments)
