@@ -25,7 +25,7 @@ from grader.dry_run import DryRunOf
 from grader.errors import CourseError, Fault, GraderError
 from grader.judge import RACES_LATER
 from grader.records import CheckResult, PartScore, State, Verdict, date_now
-from grader.scoring import score
+from grader.scoring import score, settled
 
 Judge = Callable[["Task"], Verdict]
 Progress = Callable[[int, int, Verdict], None]
@@ -143,12 +143,13 @@ def _waits_to_race(check: CheckResult) -> bool:
 def _with_races(verdict: Verdict, raced: Verdict, assignment: Assignment, without_gpu: WithoutGpu) -> Verdict:
     """A verdict whose races were left for later, with what they came to; they are not judged where nothing came."""
     found = {(check.name, check.hidden): check for check in raced.checks}
-    checks = tuple(
+    merged = [
         found.get((check.name, check.hidden)) or replace(check, state=State.NOT_JUDGED, reason=raced.summary)
         if _waits_to_race(check)
         else check
         for check in verdict.checks
-    )
+    ]
+    checks = settled(merged)
     result = score(checks, assignment.ordered_parts(), without_gpu)
     return replace(
         verdict,

@@ -21,6 +21,7 @@ from grader.errors import GraderError
 from grader.judge import CheckFailed, NoGpu, NotMeasured
 from grader.records import CheckResult, Failure, Finding, KernelPrints, State
 from grader.reports.text import check_lines, clean, first_lines, last_lines, one_line, wrapped
+from grader.technique import TechniqueInDoubt
 
 # How pytest-timeout begins its message: then the grader hung, since a submission's own limits are far below.
 _BACKSTOP_MESSAGE = "Timeout ("
@@ -34,6 +35,8 @@ class Outcome:
     failure: Failure | None = None
     reason: str = ""
     needs_gpu: bool = False
+    missed: str = ""  # of the technique
+    doubt: Failure | None = None
     ours_unexpected: bool = False  # pytest's own traceback helps more than a block
 
 
@@ -42,7 +45,9 @@ def outcome_of(error: BaseException | None, item: pytest.Function, last_file: Pa
     if error is None:
         return Outcome(State.JUDGED)
     if isinstance(error, CheckFailed):
-        return Outcome(State.JUDGED, error.failure)
+        return Outcome(State.JUDGED, error.failure, missed=getattr(error, "missed", ""))
+    if isinstance(error, TechniqueInDoubt):
+        return Outcome(State.NOT_MEASURED, reason=str(error), missed=error.missed, doubt=error.failure)
     if isinstance(error, NotMeasured):
         return Outcome(State.NOT_MEASURED, reason=str(error), needs_gpu=isinstance(error, NoGpu))
     if isinstance(error, pytest.skip.Exception):
@@ -122,6 +127,8 @@ def check_result(item: pytest.Function, outcome: Outcome, seconds: float) -> Che
         printed="" if hidden else last_lines("".join(getattr(candidate, "printed", ()))),
         kernels_printed="" if hidden else first_lines(getattr(candidate, "kernels_printed", KernelPrints())),
         needs_gpu=outcome.needs_gpu,
+        missed=outcome.missed,
+        doubt=outcome.doubt,
     )
 
 
@@ -151,11 +158,11 @@ class Block(TerminalRepr):
 def rewrite(report: pytest.TestReport, item: pytest.Function, outcome: Outcome, check: CheckResult, first: str) -> None:
     """Make pytest's report say what became of the check; ``first`` names the first check with such a failure."""
     line = (item.location[1] or 0) + 1
-    if outcome.state is State.NOT_MEASURED:
-        reason = one_line(outcome.reason)
+    if check.state is State.NOT_MEASURED:
+        reason = one_line(check.reason)
         reason = reason if reason.startswith("not measured") else f"not measured: {reason}"
         report.outcome = "skipped"
         report.longrepr = (str(item.path), line, f"Skipped: {reason}")
-    elif outcome.failure is not None or (outcome.state is State.NOT_JUDGED and not outcome.ours_unexpected):
+    elif check.failure is not None or (check.state is State.NOT_JUDGED and not outcome.ours_unexpected):
         report.outcome = "failed"
         report.longrepr = Block(check, item.path, line, "" if first == check.name else first)

@@ -107,8 +107,8 @@ def pytest_runtest_makereport(
         error = call.excinfo.value if call.excinfo is not None else None
         last = Path(call.excinfo.traceback[-1].path) if call.excinfo is not None else None
         outcome = outcome_of(error, item, last)
-        result = check_result(item, outcome, call.duration)
         session = session_of(item.config)
+        result = session.settled(item.path.parent, check_result(item, outcome, call.duration))
         rewrite(report, item, outcome, result, session.same_block(alike(item.path.parent, result), result.name))
         session.note_time(item.path.parent, result)
         record = {"folder": str(item.path.parent), "check": CHECK.dump_python(result, mode="json")}

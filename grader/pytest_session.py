@@ -7,7 +7,7 @@ the end one Verdict per folder of checks.
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
@@ -74,6 +74,7 @@ class CheckSession:
     # Apart from submissions: a submission that is a link to one is none, and must not be found here.
     references: dict[Path, Submission | Failure] = field(default_factory=dict)
     results: dict[Path, list[CheckResult]] = field(default_factory=dict)
+    misses: dict[Path, list[CheckResult]] = field(default_factory=dict)  # of the technique, by exact counts
     seconds_timed_out: dict[Path, float] = field(default_factory=dict)
     seconds_not_judged: dict[Path, float] = field(default_factory=dict)
     blocks: dict[tuple[object, ...], str] = field(default_factory=dict)
@@ -183,6 +184,12 @@ class CheckSession:
         """The check whose block ``alike`` describes as well, or ``check`` itself if it is the first."""
         return self.blocks.setdefault(alike, check)
 
+    def settled(self, path: Path, check: CheckResult) -> CheckResult:
+        """``check`` as the checks before it settle it: see scoring.settled."""
+        if check.passed is False and check.missed:
+            self.misses.setdefault(path.resolve(), []).append(check)
+        return scoring.settled([*self.misses.get(path.resolve(), ()), check])[-1]
+
     def keep(self, path: Path, check: CheckResult) -> None:
         """Keep one check's result for the verdict."""
         self.results.setdefault(path.resolve(), []).append(check)
@@ -205,10 +212,11 @@ class CheckSession:
         """One verdict per folder of checks that ran."""
         return tuple(self._verdict(path, checks) for path, checks in self.results.items())
 
-    def _verdict(self, path: Path, checks: list[CheckResult]) -> Verdict:
+    def _verdict(self, path: Path, checks: Sequence[CheckResult]) -> Verdict:
         folder = self.folder(path)
         submission = self.read(path)
         assignment = folder.assignment
+        checks = scoring.settled(checks)
         result = scoring.score(checks, assignment.ordered_parts(), folder.course.grading.without_gpu)
         return Verdict(
             student=self.student,
@@ -216,7 +224,7 @@ class CheckSession:
             sha256=submission.sha256 if isinstance(submission, Submission) else "",
             device=self.device_name(),
             parts=result.parts,
-            checks=tuple(checks),
+            checks=checks,
             total=result.total,
             points=result.points,
             points_judged=result.points_judged,

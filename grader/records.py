@@ -203,6 +203,9 @@ class CheckResult:
     ``credit`` is the fraction of the check's points that was earned, 0 to 1 (a speed check may give part).
     ``printed`` is the end of what host code printed in a public check, ``kernels_printed`` the beginning of what
     kernels did, as text to show: it changes nothing.
+
+    ``missed`` names what of the technique was missed, entry point and counter, by an exact count where the check
+    failed, by an estimate where it was not measured: then ``doubt`` is the failure that it may be (scoring.settled).
     """
 
     name: str
@@ -221,6 +224,8 @@ class CheckResult:
     printed: str = ""
     kernels_printed: str = ""
     needs_gpu: bool = False
+    missed: str = ""
+    doubt: Failure | None = None
 
 
 @dataclass(frozen=True)

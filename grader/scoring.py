@@ -65,6 +65,20 @@ def score(checks: Sequence[CheckResult], parts: Mapping[str, float], without_gpu
     return Score(scores, total, points, judged, why)
 
 
+def settled(checks: Sequence[CheckResult]) -> tuple[CheckResult, ...]:
+    """``checks``, where a race whose technique is in doubt fails if the same of it was missed by an exact count, too.
+
+    One alone would wait for a person: an estimate may err, and kernels may do otherwise at other sizes.
+    """
+    missed = {check.missed for check in checks if check.passed is False and check.missed}
+    return tuple(
+        replace(check, state=State.JUDGED, passed=False, failure=check.doubt, reason="", doubt=None)
+        if check.state is State.NOT_MEASURED and check.doubt is not None and check.missed in missed
+        else check
+        for check in checks
+    )
+
+
 def _trusted(check: CheckResult) -> CheckResult:
     """``check``, or the same not judged if its credit or weight makes no sense: that is our fault."""
     fine = math.isfinite(check.credit) and 0 <= check.credit <= 1 and math.isfinite(check.weight) and check.weight > 0

@@ -68,6 +68,25 @@ class CheckFailed(Exception):
         self.failure = failure
 
 
+class TechniqueMissed(CheckFailed):
+    """A requirement of the technique was not met by what was counted; ``missed`` names entry point and counter."""
+
+    def __init__(self, failure: Failure, missed: str) -> None:
+        super().__init__(failure)
+        self.missed = missed
+
+
+class TechniqueInDoubt(NotMeasured):
+    """A requirement was not met by an estimate: a failure if what ``missed`` names was missed by a count as well."""
+
+    def __init__(self, seen: TechniqueMissed) -> None:
+        super().__init__(
+            "some blocks of what was timed were simulated, and by them the technique is in doubt: somebody has to "
+            f"look. {seen.failure.what}"
+        )
+        self.failure, self.missed = seen.failure, seen.missed
+
+
 @dataclass(frozen=True)
 class Run(Mapping[str, float]):
     """Counters of one call, summed over its launches: element accesses by threads, as a mapping and attributes."""
@@ -95,14 +114,14 @@ class Run(Mapping[str, float]):
     def require(
         self, counter: str, *, at_most: float | None = None, at_least: float | None = None, advice: str = ""
     ) -> None:
-        """Raise CheckFailed unless ``at_least <= counter <= at_most``. Raises AttributeError for no such counter."""
+        """Raise TechniqueMissed unless ``at_least <= counter <= at_most``; AttributeError for no such counter."""
         found = getattr(self, counter)
         words = _WORDS.get(counter) or _words_of_array(counter)
         for bound, asked, misses in ((at_most, "at most", "too many"), (at_least, "at least", "too few")):
             if bound is None or (found <= bound if misses == "too many" else found >= bound):
                 continue
             seen, wanted = _told_apart(found, bound)
-            raise CheckFailed(
+            raise TechniqueMissed(
                 Failure(
                     "technique",
                     f"The result is right, but there are {misses} {words} ({seen}, {asked} {wanted}).",
@@ -110,7 +129,8 @@ class Run(Mapping[str, float]):
                     found=seen,
                     where=self._where(counter) if misses == "too many" else self.call,
                     advice=advice,
-                )
+                ),
+                f"{self.call.partition('(')[0]} {counter}",
             )
 
     def _where(self, counter: str) -> str:
@@ -131,8 +151,8 @@ class Run(Mapping[str, float]):
 class SampledRun(Run):
     """Counters of a call of which only some blocks ran, as they would be for all.
 
-    Such counters are estimates, however many blocks they are of, so nobody fails for one: a grid may hold blocks that
-    have nothing to do, and blocks may draw their work from a queue, where a few by themselves do everybody's.
+    Such counters are estimates, however many blocks they are of, so nobody fails for one alone: a grid may hold blocks
+    that have nothing to do, and blocks may draw their work from a queue, where a few by themselves do everybody's.
 
     ``others`` are the same call's, where blocks have read what others change, at other moments of the launch.
     """
@@ -143,7 +163,7 @@ class SampledRun(Run):
         self, counter: str, *, at_most: float | None = None, at_least: float | None = None, advice: str = ""
     ) -> None:
         """As ``Run.require`` for what is known of all blocks. Else, where it is missed by more than ``ROOM`` at any
-        moment, raises NotMeasured: for a person to look at.
+        moment, raises TechniqueInDoubt: for a person to look at.
         """
         if counter in EXACT:
             return super().require(counter, at_most=at_most, at_least=at_least, advice=advice)
@@ -154,11 +174,8 @@ class SampledRun(Run):
                 at_least=None if at_least is None else at_least / ROOM,
                 advice=advice,
             )
-        except CheckFailed as seen:
-            raise NotMeasured(
-                "some blocks of what was timed were simulated, and by them the technique is in doubt: somebody has to "
-                f"look. {seen.failure.what}"
-            ) from seen
+        except TechniqueMissed as seen:
+            raise TechniqueInDoubt(seen) from seen
         for other in self.others:
             other.require(counter, at_most=at_most, at_least=at_least, advice=advice)
 
