@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -191,6 +192,14 @@ def torch_too(racer: Racer) -> None:
     subprocess.run([sys.executable, "-W", "ignore", Path(__file__).with_name("beside_torch.py")], check=True)
 
 
+def row_of_repeats(call: str, measured: Sequence[dict[str, float]]) -> None:
+    """What the same race came to, several times."""
+    medians, speedups, credits = ([one[name] for one in measured] for name in ("median_ms", "speedup", "credit"))
+    spreads = [f"{max(values) / min(values) - 1:.2%}" for values in (medians, speedups, credits)]
+    shown = f"{duration(min(medians) * 1e6)} to {duration(max(medians) * 1e6)}"
+    row(call, shown, *spreads[:2], f"{min(credits):.3f} to {max(credits):.3f}", spreads[2])
+
+
 def repeats(racer: Racer) -> None:
     """The same kernels, judged again and again."""
     print(
@@ -209,10 +218,7 @@ def repeats(racer: Racer) -> None:
         if not measured:
             row(text_of(entry, sizes), *[NOTHING] * 5)
             continue
-        medians, speedups, credits = ([one[name] for one in measured] for name in ("median_ms", "speedup", "credit"))
-        spreads = [f"{max(values) / min(values) - 1:.2%}" for values in (medians, speedups, credits)]
-        shown = f"{duration(min(medians) * 1e6)} to {duration(max(medians) * 1e6)}"
-        row(text_of(entry, sizes), shown, *spreads[:2], f"{min(credits):.3f} to {max(credits):.3f}", spreads[2])
+        row_of_repeats(text_of(entry, sizes), measured)
     if lost:
         reasons("no race of the ten has a time.", lost)
 
