@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +34,7 @@ def require_draws(problem: Problem, inputs: Inputs, rng_of: RngOf) -> None:
     """Draws look at other places each, and together in all parts of each axis of each output. Raises AuthoringError."""
     outputs = outputs_of(inputs)
     hits = {name: [np.zeros(PARTS, bool) for _ in output.shape] for name, output in outputs.items()}
+    indices = {name: _indices(output) for name, output in outputs.items()}
     first: dict[str, npt.NDArray[np.int64]] = {}
     same = set(outputs)
     deadline = time.monotonic() + SECONDS
@@ -44,7 +44,7 @@ def require_draws(problem: Problem, inputs: Inputs, rng_of: RngOf) -> None:
         if sample is None:
             raise AuthoringError(f"problem.py: sample of {problem.entry} gives a Sample and, another time, None")
         for name, output in outputs.items():
-            places = _coordinates(output, sample.places[name])
+            places = tuple(np.ravel(of_axis[sample.places[name]]) for of_axis in indices[name])
             for axis, at in enumerate(places):
                 hits[name][axis][at * PARTS // output.shape[axis]] = True
             if name in same and draws < COMPARED:
@@ -70,17 +70,13 @@ def require_draws(problem: Problem, inputs: Inputs, rng_of: RngOf) -> None:
             )
 
 
-def _coordinates(output: Output, place: Any) -> Coordinates:
-    """The indices of the elements at a place, for each axis of an output."""
+def _indices(output: Output) -> Coordinates:
+    """For each axis of an output, an array of its shape with the index of each element; they take one axis' memory."""
     shape = tuple(output.shape)
-    return tuple(
-        np.ravel(
-            np.broadcast_to(np.arange(n).reshape([n if other == axis else 1 for other in range(len(shape))]), shape)[
-                place
-            ]
-        )
-        for axis, n in enumerate(shape)
-    )
+    lines = [
+        np.arange(n).reshape([n if other == axis else 1 for other in range(len(shape))]) for axis, n in enumerate(shape)
+    ]
+    return tuple(np.broadcast_to(line, shape) for line in lines)
 
 
 def _missed(output: Output, hits: Sequence[npt.NDArray[np.bool_]], parts: int) -> str:

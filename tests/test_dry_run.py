@@ -134,3 +134,14 @@ def test_lint_has_the_dry_runs_of_both_references(solutions: Path) -> None:
     assert rows["dry run of reference"].ok is False
     assert rows["dry run of fast reference"].ok is True
     assert [row.what for row in rows.values() if row.ok is False] == ["dry run of reference"]
+
+
+def test_what_stops_every_sample_is_told_once(solutions: Path) -> None:
+    course = two_exercises.load_course(solutions.parents[1] / "course.yml")
+    change(solutions / "problem.py", '0.5 * inputs["x"]', '0.5 * inputs["y"]')
+    two_exercises.release(course, "01")
+    (row,) = [row for row in lint(course, "01", judge_task, workers=1) if row.ok is False]
+    # All but the one that copies a constant, and launches nothing that could be compared.
+    samples = 4 + len(two_exercises.MUTANTS)
+    assert row.what == "not judged"
+    assert row.note == f"problem.py:31: KeyError: 'y' (this stopped {samples - 1} of {samples} samples)"
