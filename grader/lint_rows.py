@@ -134,6 +134,8 @@ def dry_run_rows(name: str, verdict: Verdict, told: Iterable[str]) -> list[Row]:
 
 def _dry_run_of(check: CheckResult) -> tuple[bool | None, str]:
     """``ok`` and note: what would keep a check from passing on a GPU, whatever its time, or may be amiss."""
+    if check.state is State.NOT_MEASURED:
+        return None, check.reason  # some blocks leave it in doubt, or cannot be simulated without a GPU's memory
     if not check.passed:
         return False, check.reason if check.failure is None else check.failure.what
     warnings = [finding.what for finding in check.findings if finding.kind == DRY_RUN]

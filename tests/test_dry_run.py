@@ -83,7 +83,7 @@ def test_a_race_that_is_sound_is_said_to_be(solutions: Path) -> None:
         ("problem.py", 'bytes=8 * inputs["x"].size', "bytes=None", "work of halve gives bytes=None"),
         ("test_public.py", '"global_loads", at_most=raced', '"loads", at_most=raced', "no counter 'loads'"),
         ("test_public.py", 'at_most=raced["n"]', "at_most=n", "NameError: name 'n' is not defined"),
-        ("test_public.py", 'at_most=raced["n"]', 'at_most=raced["n"] / 2', "there are too many reads"),
+        ("test_public.py", '"global_loads", at_most=raced["n"]', '"threads", at_most=64', "there are too many threads"),
         ("test_public.py", 'race("halve", n=', 'race("halve", m=', "make_inputs() got an unexpected keyword argument"),
     ],
 )
@@ -93,6 +93,13 @@ def test_a_mistake_that_only_a_race_would_meet_is_found(solutions, file, old, ne
     assert row.ok is False
     assert row.note.startswith("test_speed: ")
     assert said in row.note
+
+
+def test_what_some_blocks_leave_in_doubt_is_a_note(solutions: Path) -> None:
+    change(solutions / "test_public.py", 'at_most=raced["n"]', 'at_most=raced["n"] / 2')
+    (row,) = rows_of(solutions)
+    assert row.ok is None
+    assert "there are too many reads" in row.note
 
 
 def test_a_kernel_that_is_raced_and_checked_nowhere_is_said(solutions: Path) -> None:
