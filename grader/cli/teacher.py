@@ -114,7 +114,7 @@ def release(
 
 @app.command()
 def lint(assignments: Numbers = None, workers: Workers = CORES, device: OnDevice = "simulated") -> None:
-    """Is an assignment what it promises? Judges reference, stub, mutants; looks at the release."""
+    """Is an assignment what it promises? Judges reference, stub, mutants; runs races dry; looks at the release."""
     from grader.authoring import lint as lint_assignment
     from grader.judging import judge_task, require_device_once
     from grader.progress import progress_bar

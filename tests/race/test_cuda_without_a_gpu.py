@@ -110,6 +110,27 @@ def test_a_kernels_crash_is_the_kernels_whatever_the_host_asks_for_next(driver, 
     assert crash in refused.value.failure.what
 
 
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (
+            "ILLEGAL_ADDRESS",
+            "The GPU stopped the kernel: it reads or writes outside of its arrays (CUDA_ERROR_ILLEGAL_",
+        ),
+        ("MISALIGNED_ADDRESS", "at an address that is no multiple of"),
+        ("LAUNCH_OUT_OF_RESOURCES", "a block needs more registers or shared memory than there are"),
+        ("INVALID_VALUE", "its grid, block or shared memory is more than this GPU has"),
+        ("ILLEGAL_INSTRUCTION", "CUDA_ERROR_ILLEGAL_INSTRUCTION"),
+    ],
+)
+def test_a_crash_is_told_in_words_where_they_say_more_than_the_driver(driver, device, error, told):
+    driver.wrong = driver.broken = f"Call to {{}} results in CUDA_ERROR_{error}"
+    with pytest.raises(Refused) as refused:
+        ASKED["launch"](driver, device)
+    assert told in refused.value.failure.what
+    assert ("Call to" in refused.value.failure.what) == (error == "ILLEGAL_INSTRUCTION")
+
+
 @pytest.mark.parametrize("asked", ASKED)
 @pytest.mark.parametrize("fault", ["ECC_UNCORRECTABLE", "SYSTEM_DRIVER_MISMATCH", "DEVICE_UNAVAILABLE"])
 def test_a_gpu_that_fails_is_nobodys_fault_whatever_the_host_asks_for(driver, device, asked, fault):
