@@ -13,7 +13,9 @@ import numpy as np
 
 from grader.counters import LARGEST
 
-STRETCHES = 2
+# So many that a part of the grid that has nothing to do is in the sample about as often as in the grid; neighbours, as
+# far as that allows, since what they do alike is simulated at once.
+STRETCHES = 8
 Stretch = tuple[int, int]  # the first of some blocks that follow each other, and how many
 
 

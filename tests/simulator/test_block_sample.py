@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numba import cuda, float32
 
-from grader.simulator.block_sample import BlockSample, all_stretches, scaled
+from grader.simulator.block_sample import STRETCHES, BlockSample, all_stretches, scaled
 
 
 @given(st.integers(1, 10**6), st.integers(1, 64), st.integers(1, 200), st.integers(0, 2**32 - 1))
@@ -33,16 +33,25 @@ def test_every_block_is_chosen_as_often_as_any_other(blocks, wanted):
         for first, count in BlockSample(wanted, seed).stretches(blocks, 100):
             hits[first : first + count] += 1
     share = hits.mean() / seeds
-    assert share == pytest.approx((wanted - (wanted % 2 if blocks >= 2 * wanted > 2 else 0)) / blocks)
+    parts = min(STRETCHES, wanted, blocks // wanted)
+    assert share == pytest.approx((wanted - wanted % parts) / blocks)
     assert np.abs(hits - hits.mean()).max() < 5 * np.sqrt(seeds * share * (1 - share))
 
 
-def test_stretches_are_long_so_that_neighbours_run_together():
+def test_stretches_have_neighbours_that_run_together():
     for seed in range(200):
-        stretches = BlockSample(8, seed).stretches(101, 100)
-        assert sum(count for _, count in stretches) == 8
-        assert len(stretches) <= 3
-        assert len(stretches) == 2 or (stretches[0][0], sum(stretches[-1])) == (0, 101)  # one goes over the end
+        stretches = BlockSample(16, seed).stretches(201, 200)
+        assert sum(count for _, count in stretches) == 16
+        assert len(stretches) <= 9
+        assert len(stretches) <= 8 or (stretches[0][0], sum(stretches[-1])) == (0, 201)  # one goes over the end
+
+
+@pytest.mark.parametrize("share", [0.25, 0.5, 0.64])  # with whole stretches, at most one and a part too many
+def test_a_part_of_the_grid_has_about_its_share_of_the_sample(share):
+    for seed in range(200):
+        stretches = BlockSample(16, seed).stretches(4000, 200)
+        working = sum(block < share * 4000 for first, count in stretches for block in range(first, first + count))
+        assert abs(working - share * 16) <= 3
 
 
 def test_all_blocks_come_in_order_in_stretches():
