@@ -60,6 +60,11 @@ class SimulatedDevice:
         """What was counted by line, over all launches since the reset."""
         return [LineCounters(place, dict(counters)) for place, counters in self._lines.items()]
 
+    def allow(self, cpu_seconds: float) -> None:
+        """From now on, launches have so much CPU time together."""
+        self._cpu_seconds = cpu_seconds
+        self._simulator.deadline = deadline_in(cpu_seconds)
+
     def lines_of_last(self) -> list[LineCounters]:
         """What was counted by line in the last launch."""
         return self._lines_of_last

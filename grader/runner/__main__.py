@@ -9,10 +9,12 @@ that it is in, or "measure peaks" of it. The reply is an outcome, ``{"problem": 
 
 from __future__ import annotations
 
+import json
 import sys
 import warnings
 from dataclasses import asdict
-from typing import Any
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pydantic import TypeAdapter
@@ -22,12 +24,16 @@ from grader.errors import Fault
 from grader.gpu_models import DEFAULT, GpuModel
 from grader.kernels_text import KernelsText
 from grader.plan import LaunchPlan
+from grader.plan_functions import Function
 from grader.records import Failure
 from grader.runner.binding import Binder
 from grader.runner.carry_out import carry_out
 from grader.runner.timed import Enough, timed_runs
 from grader.runner.warm_up_kernel import warm_up_kernel
 from grader.sandbox.protocol import Message, serve
+
+if TYPE_CHECKING:
+    from grader.devices.simulated import SimulatedDevice
 
 # Numba's front end recurses with the depth of the student's expressions, the block order with the depth of
 # the control flow.
@@ -96,7 +102,7 @@ def _time(request: Message) -> Message:
     device = clocked_device(text)
     device.reset(sum(buffer.nbytes + ALIGNMENT for buffer in plan.buffers))
     enough = Enough(header["at_least"], header["seconds"])
-    timed, said = timed_runs(plan, Binder(text, plan), runs, device, state, enough)
+    timed, said = timed_runs(plan, Binder(text, plan.functions), runs, device, state, enough)
     return Message(
         {
             "timed": [
@@ -118,26 +124,51 @@ def _named(request: Message, prefix: str) -> dict[str, Any]:
     return {name.removeprefix(prefix): a for name, a in request.arrays.items() if name.startswith(prefix)}
 
 
+@lru_cache(maxsize=4)
+def _typed(source: bytes, functions: str, gpu: GpuModel) -> tuple[Binder, SimulatedDevice]:
+    """The binder of a plan with these ``functions``, in JSON, and a simulated device that keeps what it has typed.
+
+    A job that goes on with the same kernels need not type them again, which takes longer than to simulate a call.
+    """
+    from grader.devices.simulated import SimulatedDevice
+
+    text = KernelsText(source)
+    made = TypeAdapter(tuple[Function, ...]).validate_json(functions, strict=False)
+    return Binder(text, made), SimulatedDevice(gpu, text, 0.0)
+
+
 def _carry_out(request: Message) -> Message:
+    try:
+        return _carried_out(request)
+    except BaseException:
+        _typed.cache_clear()  # functions may be half made
+        raise
+
+
+def _carried_out(request: Message) -> Message:
     header = request.header
     plan = LaunchPlan.model_validate(header["plan"], strict=False)
     text = KernelsText(request.arrays["source"].tobytes())
     gpu = TypeAdapter(GpuModel).validate_python(header["gpu"], strict=False)
     inputs = _named(request, "input:")
-    binder = Binder(text, plan, header["line_info"])
     device: Device
     if header["device"] == "cuda":
         from grader.devices.cuda import CudaDevice
 
-        device = CudaDevice(text, header["line_info"])
+        binder, device = Binder(text, plan.functions, header["line_info"]), CudaDevice(text, header["line_info"])
+    elif header["sample"] is None:
+        functions = json.dumps(header["plan"]["functions"])
+        binder, simulated = _typed(request.arrays["source"].tobytes(), functions, gpu)
+        simulated.allow(header["cpu_seconds"])
+        device = simulated
     else:
         from grader.devices.simulated import SimulatedDevice
         from grader.simulator.block_sample import BlockSample
 
         asked = header["sample"]
-        sample = None if asked is None else BlockSample(asked["blocks"], asked["seed"])
-        device = SimulatedDevice(gpu, text, header["cpu_seconds"], sample)
-        if asked is not None and asked["beside_gpu"]:
+        sample = BlockSample(asked["blocks"], asked["seed"])
+        binder, device = Binder(text, plan.functions), SimulatedDevice(gpu, text, header["cpu_seconds"], sample)
+        if asked["beside_gpu"]:
             from grader.devices.beside_gpu import SampleBesideGpu
 
             device = SampleBesideGpu(device, clocked_device(text), asked["seed"])
@@ -149,6 +180,7 @@ def _carry_out(request: Message) -> Message:
         try:
             answer = carry_out(plan, binder, inputs, fills, device)
         except Refused as refused:
+            _typed.cache_clear()
             # What had been seen by then may say why.
             findings = [asdict(finding) for finding in device.findings]
             return Message(

@@ -12,6 +12,7 @@ import cmath
 import importlib
 import math
 import operator
+from collections.abc import Sequence
 from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -22,7 +23,6 @@ from numba import cuda
 from grader.device_names import LineInfo
 from grader.devices.base import LINE_OPTIONS, Kernel, Refused
 from grader.kernels_text import KernelsText
-from grader.plan import LaunchPlan
 from grader.plan_constants import Constant, FunctionConstant, NameConstant, UnsupportedConstant
 from grader.plan_functions import Function
 from grader.records import Failure
@@ -105,25 +105,25 @@ def resolve_name(path: str) -> Any:
 class Binder:
     """Makes the functions of one plan. Raises Refused where plan and text do not fit, or a capture is no data."""
 
-    def __init__(self, text: KernelsText, plan: LaunchPlan, line_info: LineInfo = "") -> None:
+    def __init__(self, text: KernelsText, functions: Sequence[Function], line_info: LineInfo = "") -> None:
         text.compile()
         self._line_info = line_info
         self.values = Values()
         self._text = text
-        self._plan = plan
+        self._of_plan = functions
         self._functions: dict[int, FunctionType] = {}
         self._dispatchers: dict[int, Any] = {}
 
     def kernel(self, index: int) -> Kernel:
-        """The kernel that is ``plan.functions[index]``."""
-        function = self._plan.functions[index]
+        """The kernel that is the plan's ``functions[index]``."""
+        function = self._of_plan[index]
         return Kernel(function.qualname, function.line, self._function(index), function.options, function.signatures)
 
     def _function(self, index: int) -> FunctionType:
-        """The function object of ``plan.functions[index]``; its captures may lead back to it."""
+        """The function object of the plan's ``functions[index]``; its captures may lead back to it."""
         if index in self._functions:
             return self._functions[index]
-        function = self._plan.functions[index]
+        function = self._of_plan[index]
         code = self._code(function)
         scope: dict[str, Any] = {"__builtins__": {}, "__name__": "kernels"}
         cells = {name: CellType() for name in code.co_freevars}
@@ -154,7 +154,7 @@ class Binder:
     def _dispatcher(self, index: int) -> Any:
         """A function as another function sees it: decorated as it was in kernels.py."""
         if index not in self._dispatchers:
-            function = self._plan.functions[index]
+            function = self._of_plan[index]
             made = self._function(index)
             if function.role in ("kernel", "device"):
                 options = {k: v for k, v in function.options.model_dump(exclude_none=True).items() if k == "inline"}

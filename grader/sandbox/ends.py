@@ -27,6 +27,7 @@ class Reply:
     printed: str
     cpu_seconds: float
     wall_seconds: float
+    has_stayed: bool = False  # the job had answered before; then its CPU time is not known, and 0
 
 
 @dataclass(frozen=True)

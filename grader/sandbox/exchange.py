@@ -48,33 +48,61 @@ class _Stage(Enum):
     STARTING = "starting"
     SENDING = "sending"
     RUNNING = "running"
+    ANSWERED = "answered"
     ENDING = "ending"
 
 
 class Exchange:
-    """The conversation with one job. Make one per job, call ``run`` once."""
+    """The conversation with one job. Make one per job; ``run`` it once. If the job stays, ``ask`` and ``end`` it."""
 
-    def __init__(self, control: socket.socket, request: Message, limits: Limits, fds: tuple[int, int, int]) -> None:
+    def __init__(
+        self,
+        control: socket.socket,
+        request: Message,
+        limits: Limits,
+        fds: tuple[int, int, int],
+        *,
+        stays: bool = False,
+    ) -> None:
         self._control = control
         self._limits = limits
+        self._stays = stays
         self._request_fd, self._reply_fd, self._print_fd = fds
-        self._chunks = encode(request)
-        self._chunk = memoryview(b"")
         self._reader = FrameReader(READY_BYTES)
         self._selector = selectors.DefaultSelector()
         self._stage = _Stage.STARTING
         self._deadline = time.monotonic() + READY_SECONDS
+        self._lines = b""
+        self._pid: int | None = None
+        self._ended: dict[str, Any] | None = None
+        self._refused = ""
+        self._new_request(request)
+
+    def _new_request(self, request: Message) -> None:
+        self._chunks = encode(request)
+        self._chunk = memoryview(b"")
         self._began = time.monotonic()
         self._finished = self._began
-        self._lines = b""
         self._printed = bytearray()
-        self._pid: int | None = None
         self._has_work = False
         self._over_time = False
         self._message: Message | None = None
         self._broken = ""
-        self._ended: dict[str, Any] | None = None
-        self._refused = ""
+
+    def ask(self, request: Message) -> Reply | Death:
+        """Have a job that stays, and has answered, answer the next request. As ``run``."""
+        self._new_request(request)
+        self._reader = FrameReader(self._limits.reply_bytes)
+        self._stage = _Stage.SENDING
+        self._deadline = time.monotonic() + SEND_SECONDS
+        return self.run()
+
+    def end(self) -> None:
+        """End a job that stays. Raises ZygoteLost."""
+        self._has_work = False
+        self._stage = _Stage.RUNNING
+        self._end()
+        self._converse()
 
     def run(self) -> Reply | Death:
         """Carry the conversation through.
@@ -82,14 +110,32 @@ class Exchange:
         Raises ChildFault when the job breaks before its READY or does not take its request, ZygoteLost when
         its zygote is gone.
         """
+        self._converse()
+        if self._refused:
+            raise ChildFault(self._refused)
+        if self._stays and self._ended is None and self._message is not None:
+            self._drain(self._print_fd, self._on_print)
+            wall = self._finished - self._began
+            return Reply(self._message, self._printed.decode(errors="replace"), 0.0, wall)
+        if self._has_work and self._message is None and not self._broken:
+            self._drain(self._reply_fd, self._on_reply)
+        self._drain(self._print_fd, self._on_print)
+        return self._verdict()
+
+    def _converse(self) -> None:
+        """Until the job's end, or the answer of one that stays."""
+        self._selector = selectors.DefaultSelector()
         with self._selector:
             for source, handler in (
                 (self._control, self._on_control),
                 (self._reply_fd, self._on_reply),
                 (self._print_fd, self._on_print),
             ):
-                self._selector.register(source, selectors.EVENT_READ, handler)
-            while self._ended is None and not self._refused:
+                if self._stage is not _Stage.ENDING or source is self._control:
+                    self._selector.register(source, selectors.EVENT_READ, handler)
+            if self._stage is _Stage.SENDING:
+                self._selector.register(self._request_fd, selectors.EVENT_WRITE, self._on_writable)
+            while self._ended is None and not self._refused and self._stage is not _Stage.ANSWERED:
                 remaining = self._deadline - time.monotonic()
                 events = self._selector.select(max(0.0, remaining)) if remaining > 0 else []
                 if not events and time.monotonic() >= self._deadline:
@@ -97,12 +143,6 @@ class Exchange:
                 for key, _ in events:
                     if key.fd in self._selector.get_map():
                         key.data()
-        if self._refused:
-            raise ChildFault(self._refused)
-        if self._has_work and self._message is None and not self._broken:
-            self._drain(self._reply_fd, self._on_reply)
-        self._drain(self._print_fd, self._on_print)
-        return self._verdict()
 
     # ---------------------------------------------------------------- what arrives
 
@@ -149,7 +189,10 @@ class Exchange:
         else:
             self._message = message
             self._mark_end()
-            self._end()
+            if self._stays:
+                self._stage = _Stage.ANSWERED
+            else:
+                self._end()
 
     def _on_ready(self, message: Message) -> None:
         if message.header.get("ready") != VERSION:

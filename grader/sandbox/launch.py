@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
@@ -62,6 +63,10 @@ class WarmChild:
         self._control: socket.socket | None = None
         self._home: Path | None = None
         self._stderr: IO[bytes] | None = None
+        # A job that has answered and stays, for which calls, and what is closed when it has ended.
+        self._kept: Exchange | None = None
+        self._kept_for: tuple[str, Limits] | None = None
+        self._until_kept_ends = contextlib.ExitStack()
 
     def __enter__(self) -> Self:
         return self
@@ -71,14 +76,28 @@ class WarmChild:
     ) -> None:
         self.close()
 
-    def call(self, request: Message, limits: Limits) -> Reply | Death:
+    def call(self, request: Message, limits: Limits, *, keep: str = "") -> Reply | Death:
         """Have one job answer ``request``.
+
+        With ``keep`` the job stays, and answers the following calls that say the same, with equal limits: what it has
+        learned is not learned again. That is for jobs in which no code of a guest's runs. Whatever befalls a job that
+        has stayed befalls it anew in a fresh one before it counts.
 
         Starts the child if there is none, also after an earlier one has died. Raises ChildFault when it
         cannot be started, or when a job breaks before it has its request.
         """
         try:
-            return self._call(request, limits)
+            kept = self._kept if keep and (keep, limits) == self._kept_for else None
+            if kept is not None:
+                try:
+                    answer = kept.ask(request)
+                except ChildFault:  # it ended while nobody asked
+                    answer = None
+                if isinstance(answer, Reply):
+                    return replace(answer, has_stayed=True)
+                self._forget_kept()
+            self._end_kept()
+            return self._call(request, limits, keep)
         except ZygoteLost as lost:
             self.close()
             _kill_orphans(lost.pid)
@@ -91,6 +110,7 @@ class WarmChild:
 
     def close(self) -> None:
         """Kill the child and all that it started, and remove its folder. May be called twice."""
+        self._forget_kept()
         if self._control is not None:
             self._control.close()  # at which it kills its jobs and ends
             self._control = None
@@ -112,7 +132,18 @@ class WarmChild:
 
     # ---------------------------------------------------------------- one job
 
-    def _call(self, request: Message, limits: Limits) -> Reply | Death:
+    def _end_kept(self) -> None:
+        """End the job that has stayed, if there is one. Raises ZygoteLost."""
+        if self._kept is not None:
+            self._kept.end()
+            self._forget_kept()
+
+    def _forget_kept(self) -> None:
+        self._kept = None
+        self._kept_for = None
+        self._until_kept_ends.close()
+
+    def _call(self, request: Message, limits: Limits, keep: str) -> Reply | Death:
         control, home = self._running()
         with contextlib.ExitStack() as stack:
             folder = Path(tempfile.mkdtemp(prefix="job-", dir=home))
@@ -124,12 +155,17 @@ class WarmChild:
                 ours = (request_w, reply_r, print_r)
                 for fd in ours:
                     os.set_blocking(fd, False)
-                order = {"limits": limits.as_json(), "folder": str(folder)}
+                order = {"limits": limits.as_json(), "folder": str(folder), "stays": bool(keep)}
                 try:
                     socket.send_fds(control, [json.dumps(order).encode() + b"\n"], (request_r, reply_w, print_w))
                 except OSError as error:
                     raise ZygoteLost(None, None) from error
-            return Exchange(control, request, limits, ours).run()
+            exchange = Exchange(control, request, limits, ours, stays=bool(keep))
+            answer = exchange.run()
+            if keep and isinstance(answer, Reply):
+                self._kept, self._kept_for = exchange, (keep, limits)
+                self._until_kept_ends = stack.pop_all()
+            return answer
 
     # ---------------------------------------------------------------- the child itself
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import math
 import resource
+import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -60,11 +61,12 @@ class Limits:
         return cls(**data)
 
 
-def apply_to_this_process(limits: Limits) -> None:
-    """Set the resource limits of the calling process. Only a job calls this."""
-    cpu = max(1, math.ceil(limits.cpu_seconds))
+def apply_to_this_process(limits: Limits, *, stays: bool = False) -> None:
+    """Set the resource limits of the calling process. Only a job calls this. See ``next_request`` if it ``stays``."""
+    cpu = _whole_seconds(limits)
     _lower(resource.RLIMIT_CORE, 0)
-    _lower(resource.RLIMIT_CPU, cpu, cpu + CPU_GRACE_SECONDS)
+    if not stays:
+        _lower(resource.RLIMIT_CPU, cpu, cpu + CPU_GRACE_SECONDS)
     _lower(resource.RLIMIT_FSIZE, limits.file_bytes)
     _lower(resource.RLIMIT_NOFILE, limits.open_files)
     if limits.processes is not None:
@@ -73,6 +75,19 @@ def apply_to_this_process(limits: Limits) -> None:
         # macOS knows RLIMIT_AS by name only and may refuse to set it.
         with contextlib.suppress(ValueError, OSError):
             _lower(resource.RLIMIT_AS, _mapped_bytes() + limits.memory_bytes)
+
+
+def next_request(limits: Limits) -> None:
+    """Allow the calling process the CPU time of one more request. Nothing in it may catch the SIGXCPU of the last."""
+    _, ceiling = resource.getrlimit(resource.RLIMIT_CPU)
+    until = math.ceil(time.process_time()) + _whole_seconds(limits)
+    if ceiling != resource.RLIM_INFINITY:
+        until = min(until, ceiling)
+    resource.setrlimit(resource.RLIMIT_CPU, (until, ceiling))
+
+
+def _whole_seconds(limits: Limits) -> int:
+    return max(1, math.ceil(limits.cpu_seconds))
 
 
 def _lower(which: int, soft: int, hard: int | None = None) -> None:

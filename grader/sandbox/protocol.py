@@ -6,6 +6,9 @@ student's work, has no threads, and forks one job per request. Comes in: over th
 socket whose number is in ``sys.argv[1]``) one line of JSON per job with its limits and folder, and its three
 pipes as passed file descriptors. Goes out: lines that say when a job started, and how it ended.
 
+A job that stays, where no code of a guest's runs in it, answers one request after the other until it is killed; each
+has the CPU time of a job.
+
 A job has a session and process group of its own. Its zygote kills that group when the job ends, however it
 ended, and before it reaps the job, so that the group's number cannot have passed to a stranger.
 """
@@ -31,7 +34,7 @@ from typing import Any
 
 from grader.sandbox.frames import FrameError, Message, read_message, write_message
 from grader.sandbox.job_processes import has_ended, kill_group, starved_seconds
-from grader.sandbox.limits import Limits, apply_to_this_process
+from grader.sandbox.limits import Limits, apply_to_this_process, next_request
 
 __all__ = ["FrameError", "Message", "serve"]
 
@@ -176,19 +179,26 @@ class _Zygote:
             for end in (self._control, self._wake, self._waker):
                 end.close()
             request, reply = _take_over(fds)
-            apply_to_this_process(Limits.from_json(order["limits"]))
+            limits, stays = Limits.from_json(order["limits"]), bool(order["stays"])
+            apply_to_this_process(limits, stays=stays)
             folder = order["folder"]
             os.chdir(folder)
             os.umask(0o077)
             os.environ.update(HOME=folder, TMPDIR=folder)
             write_message(reply, Message({"ready": VERSION}))
-            message = read_message(request, REQUEST_BYTES, time.monotonic() + REQUEST_SECONDS)
-            os.close(request)
-            answer = self._handle(message)
-            with contextlib.suppress(Exception):  # whatever the handler's guest has made of them
-                sys.stdout.flush()
-                sys.stderr.flush()
-            write_message(reply, answer)
+            while True:
+                message = read_message(request, REQUEST_BYTES, time.monotonic() + REQUEST_SECONDS)
+                if stays:
+                    next_request(limits)
+                else:
+                    os.close(request)
+                answer = self._handle(message)
+                with contextlib.suppress(Exception):  # whatever the handler's guest has made of them
+                    sys.stdout.flush()
+                    sys.stderr.flush()
+                write_message(reply, answer)
+                if not stays:
+                    break
             status = 0
         except MemoryError:
             status = MEMORY_EXIT

@@ -8,6 +8,7 @@ anyone uses it: only outputs of the announced dtype and shape, findings and coun
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -22,7 +23,7 @@ from grader.plan import LaunchPlan
 from grader.problem import Inputs
 from grader.records import KernelPrints, Outcome
 from grader.sandbox.answers import checked, failure_of_death, fill_arrays, outputs_of
-from grader.sandbox.launch import Death, WarmChild
+from grader.sandbox.launch import Death, Reply, WarmChild
 from grader.sandbox.limits import Limits
 from grader.sandbox.protocol import Message
 
@@ -82,7 +83,11 @@ def run(
     # A CUDA context reserves far more address space than it uses.
     on_gpu = device == "cuda" or (sample is not None and sample.beside_gpu)
     allowed = replace(limits, memory_bytes=None) if on_gpu else limits
-    reply = child.call(Message(header, arrays), allowed)
+    # No code of a student's runs in the runner, so a job may go on with the same kernels: it has typed them.
+    simulated = device == "simulated" and sample is None
+    reply = child.call(Message(header, arrays), allowed, keep=hashlib.sha256(source).hexdigest() if simulated else "")
+    if isinstance(reply, Reply) and reply.has_stayed and "fault" in reply.message.header:
+        reply = child.call(Message(header, arrays), allowed)  # memory that earlier calls have used up, say
     if isinstance(reply, Death):
         return [Outcome({}, problem=failure_of_death(reply, device, limits))]
     answer = checked(reply.message.header)

@@ -78,10 +78,10 @@ def test_no_input_value_travels_to_the_recorder(candidate, children, monkeypatch
     sent: list[bytes] = []
     call = type(children.recorder).call
 
-    def spy(child: Any, request: Any, limits: Any) -> Any:
+    def spy(child: Any, request: Any, limits: Any, **kept: Any) -> Any:
         if child is children.recorder:
             sent.append(b"".join(bytes(piece) for piece in encode(request)))
-        return call(child, request, limits)
+        return call(child, request, limits, **kept)
 
     monkeypatch.setattr(type(children.recorder), "call", spy)
     made: dict[str, Any] = {}
@@ -104,10 +104,10 @@ def test_expected_values_and_fills_tell_the_runner_nothing(candidate, children, 
     sent: list[bytes] = []
     call = type(children.runner).call
 
-    def spy(child: Any, request: Any, limits: Any) -> Any:
+    def spy(child: Any, request: Any, limits: Any, **kept: Any) -> Any:
         if child is children.runner and "plan" in request.header:
             sent.append(b"".join(bytes(piece) for piece in encode(request)))
-        return call(child, request, limits)
+        return call(child, request, limits, **kept)
 
     monkeypatch.setattr(type(children.runner), "call", spy)
     judge = candidate(MARKED.format(marks=os.devnull), seed=0x5EED5EED5EED5EED)
@@ -143,7 +143,7 @@ def test_expected_values_and_fills_tell_the_runner_nothing(candidate, children, 
 def test_names_outside_the_fixed_list_are_refused(path):
     plan = _plan(names={"thing": NameConstant(path=path)})
     with pytest.raises(Refused):
-        Binder(KernelsText(b"def kernel():\n    thing()\n"), plan).kernel(0)
+        Binder(KernelsText(b"def kernel():\n    thing()\n"), plan.functions).kernel(0)
     with pytest.raises(KeyError):
         resolve_name(path)
 
@@ -169,12 +169,14 @@ def test_names_of_the_fixed_list_are_bound(path):
 )
 def test_a_kernel_that_is_not_in_the_text_is_refused(change):
     with pytest.raises(Refused) as refused:
-        Binder(KernelsText(b"def kernel():\n    pass\n"), _plan(**change)).kernel(0)
+        Binder(KernelsText(b"def kernel():\n    pass\n"), _plan(**change).functions).kernel(0)
     assert refused.value.failure.kind == "malformed-plan"
 
 
 def test_bound_functions_see_no_builtins_and_no_module():
-    kernel = Binder(KernelsText(b"import os\ndef kernel():\n    os.system('true')\n"), _plan(line=2)).kernel(0)
+    kernel = Binder(KernelsText(b"import os\ndef kernel():\n    os.system('true')\n"), _plan(line=2).functions).kernel(
+        0
+    )
     assert kernel.function.__globals__["__builtins__"] == {}
     assert "os" not in kernel.function.__globals__
 
@@ -184,7 +186,7 @@ def test_a_named_tuple_is_made_again_from_names_and_constants():
     made = NamedTupleClassConstant(name="P", fields=("x", "y"), defaults=(FloatConstant(value="0x1.8000000000000p+1"),))
     value = NamedTupleConstant(type=made, items=(IntConstant(value=1), NoneConstant()))
     inner = NamedTupleConstant(type=made, items=(value, TupleConstant(items=(value,))))
-    kernel = Binder(KernelsText(text), _plan(names={"P": made, "p": value, "inner": inner})).kernel(0)
+    kernel = Binder(KernelsText(text), _plan(names={"P": made, "p": value, "inner": inner}).functions).kernel(0)
     scope = kernel.function.__globals__
     assert scope["P"]._fields == ("x", "y")
     assert scope["P"](2) == (2, 3.0)
@@ -244,7 +246,9 @@ def test_an_argument_of_a_kernel_is_data_only():
 def test_a_captured_enum_is_made_again_from_its_names_and_values():
     made = EnumClassConstant(name="E", base="IntEnum", members=(_member("A", 1), _member("B", 2), _member("ALSO_A", 1)))
     names = {"E": made, "b": EnumMemberConstant(type=made, member="B"), "again": made.model_copy()}
-    scope = Binder(KernelsText(b"def kernel():\n    E, b\n"), _plan(names=names)).kernel(0).function.__globals__
+    scope = (
+        Binder(KernelsText(b"def kernel():\n    E, b\n"), _plan(names=names).functions).kernel(0).function.__globals__
+    )
     assert scope["E"] is scope["again"]  # Numba takes another class of the same name for another type
     assert scope["b"] is scope["E"].B
     assert scope["E"].__mro__[1] is enum.IntEnum
@@ -258,14 +262,16 @@ def test_names_of_an_enum_cannot_replace_what_classes_are_made_with():
             _member(name, 1)
     for name in ("name", "value", "real", "to_bytes", "conjugate", "keys"):
         made = EnumClassConstant(name="E", base="IntEnum", members=(_member(name, 3),))
-        binder = Binder(KernelsText(b"def kernel():\n    e\n"), _plan(names={"e": made}))
+        binder = Binder(KernelsText(b"def kernel():\n    e\n"), _plan(names={"e": made}).functions)
         assert binder.kernel(0).function.__globals__["e"].__members__[name] == 3
 
 
 def test_records_are_made_again_from_their_fields():
     dtype = np.dtype([("x", np.float32), ("n", np.int64, (2,))], align=True)
     names = {"d": DTypeConstant(dtype=plan_dtype(dtype)), "t": RecordTypeConstant(dtype=plan_dtype(dtype))}
-    scope = Binder(KernelsText(b"def kernel():\n    d, t\n"), _plan(names=names)).kernel(0).function.__globals__
+    scope = (
+        Binder(KernelsText(b"def kernel():\n    d, t\n"), _plan(names=names).functions).kernel(0).function.__globals__
+    )
     assert scope["d"] == dtype
     assert scope["d"].isalignedstruct
     assert scope["t"] == numba.from_dtype(dtype)
@@ -275,7 +281,7 @@ def test_records_are_made_again_from_their_fields():
 def test_a_captured_enum_or_dtype_that_is_more_is_refused_with_what_to_write_instead(reason):
     plan = _plan(names={"Color": UnsupportedConstant(type_name="EnumType", reason=reason)})
     with pytest.raises(Refused) as refused:
-        Binder(KernelsText(b"def kernel():\n    Color.RED\n"), plan).kernel(0)
+        Binder(KernelsText(b"def kernel():\n    Color.RED\n"), plan.functions).kernel(0)
     told = {"enum": "an enum", "record": "a record by itself", "record-type": "a dtype"}
     assert told[reason] in refused.value.failure.what
     assert refused.value.failure.advice

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+
 import numpy as np
 import pytest
 
@@ -22,7 +24,7 @@ class Dying:
     def __init__(self, death: Death) -> None:
         self._death = death
 
-    def call(self, request: Message, limits: Limits) -> Reply | Death:
+    def call(self, request: Message, limits: Limits, *, keep: str = "") -> Reply | Death:
         return self._death
 
 
@@ -41,6 +43,28 @@ def test_a_fault_says_what_the_runner_raised(kind: str) -> None:
 def test_a_fault_of_asking_for_the_gpu_says_what_the_runner_raised() -> None:
     with pytest.raises(DeviceFault, match="KeyError: 'what it was'"):
         describe_gpu(Dying(Death("exit", "exit status 92", PRINTED, 0.1, 0.2)), Limits())  # type: ignore[arg-type]
+
+
+class Aged:
+    """A child whose job, where it has stayed, has no memory left."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def call(self, request: Message, limits: Limits, *, keep: str = "") -> Reply:
+        self.asked.append(keep)
+        if keep:
+            return Reply(Message({"fault": "NotSimulated", "message": "too little memory"}), "", 0.0, 0.1, True)
+        return Reply(Message({"problem": {"kind": "wrong", "what": "It is wrong."}}), "", 0.1, 0.1)
+
+
+def test_a_fault_of_a_job_that_has_stayed_counts_if_a_fresh_one_has_it_too() -> None:
+    plan = LaunchPlan(entry="f", buffers=(), functions=(), operations=())
+    child = Aged()
+    (outcome,) = run(child, b"", plan, {"x": np.zeros(1)}, [{}], DEFAULT, "simulated", Limits())  # type: ignore[arg-type]
+    assert outcome.problem is not None
+    assert outcome.problem.what == "It is wrong."
+    assert child.asked == [hashlib.sha256(b"").hexdigest(), ""]
 
 
 @pytest.mark.parametrize("printed", ["", " \n\n"])

@@ -34,7 +34,7 @@ class Answering:
     def __init__(self, answer: Reply | Death) -> None:
         self._answer = answer
 
-    def call(self, request: Message, limits: Limits) -> Reply | Death:
+    def call(self, request: Message, limits: Limits, *, keep: str = "") -> Reply | Death:
         return self._answer
 
 

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 from processes import alive, descendants, wait_until
 
@@ -285,3 +286,92 @@ def test_a_child_started_by_hand_says_what_it_is(module: str) -> None:
 def test_the_trusted_side_does_not_import_numba() -> None:
     check = "import sys, grader.sandbox.record; sys.exit('numba' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", check], check=False).returncode == 0
+
+
+# ------------------------------------------------------------------ jobs that stay
+
+
+def kept(child: WarmChild, text: str, keep: str = "a", limits: Limits = LIMITS) -> Reply | Death:
+    return child.call(Message({"python": text}), limits, keep=keep)
+
+
+def header(answer: Reply | Death) -> dict:
+    assert isinstance(answer, Reply), answer
+    return answer.message.header
+
+
+def test_a_job_that_stays_answers_what_is_kept_alike_and_ends_before_any_other(assert_dies: AssertDies) -> None:
+    with WarmChild("scripted_child") as child:
+        first, second = (kept(child, WHO) for _ in range(2))
+        assert header(first) == header(second)
+        assert isinstance(first, Reply)
+        assert isinstance(second, Reply)
+        assert (first.has_stayed, second.has_stayed) == (False, True)
+        job = header(first)["job"]
+        other = header(kept(child, WHO, keep="b"))["job"]
+        assert_dies(job)
+        tighter = header(kept(child, WHO, "b", Limits(cpu_seconds=5, wall_seconds=30)))["job"]
+        assert_dies(other)
+        alone = ask(child, WHO)["job"]
+        assert_dies(tighter)
+        assert len({job, other, tighter, alone, header(kept(child, WHO))["job"]}) == 5
+        last = header(kept(child, WHO))["job"]
+    assert_dies(last)
+
+
+def test_each_request_of_a_job_that_stays_has_the_cpu_time_of_a_job() -> None:
+    spin = "import time\nend = time.process_time() + 1.6\nwhile time.process_time() < end: pass\n" + WHO
+    limits = Limits(cpu_seconds=2, wall_seconds=30)
+    with WarmChild("scripted_child") as child:
+        assert len({header(kept(child, spin, limits=limits))["job"] for _ in range(3)}) == 1
+        ended = kept(child, "while True: pass", limits=limits)
+        assert isinstance(ended, Death)
+        assert ended.kind == "time-out"
+        assert 2 <= ended.cpu_seconds < 4  # of the job that was asked alone
+
+
+ENDS = {
+    "signal": "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)",
+    "exit": "import os\nos._exit(3)",
+    "memory": "raise MemoryError",
+}
+
+
+@pytest.mark.parametrize("kind", ENDS)
+def test_what_ends_a_job_that_has_stayed_counts_if_it_ends_a_fresh_one(kind: str) -> None:
+    with WarmChild("scripted_child") as child:
+        job = header(kept(child, WHO))["job"]
+        ended = kept(child, ENDS[kind])
+        assert isinstance(ended, Death)
+        assert ended.kind == kind
+        # Only where it had stayed does the same work end it: a fresh job has the answer.
+        again = header(kept(child, WHO))["job"]
+        assert again != job
+        worse_with_age = f"import os\nif os.getpid() == {again}: os._exit(3)\n{WHO}"
+        assert header(kept(child, worse_with_age))["job"] not in (job, again)
+
+
+def test_a_job_that_has_ended_while_nobody_asked_is_replaced() -> None:
+    with WarmChild("scripted_child") as child:
+        job = header(kept(child, WHO))["job"]
+        os.kill(job, signal.SIGKILL)
+        wait_until(lambda: not alive({job}))
+        assert header(kept(child, WHO))["job"] != job
+
+
+def test_requests_and_answers_of_a_job_that_stays_may_be_large() -> None:
+    with WarmChild("scripted_child") as child:
+        for size in (1, 3_000_000, 5, 2_000_000):
+            array = np.arange(size)
+            text = "answer = Message({}, {'y': message.arrays['x'] * 2})"
+            answer = child.call(Message({"python": text}, {"x": array}), LIMITS, keep="a")
+            assert isinstance(answer, Reply)
+            assert (answer.message.arrays["y"] == 2 * array).all()
+
+
+def test_prints_belong_to_the_request_that_printed_them() -> None:
+    with WarmChild("scripted_child") as child:
+        for text in ("one", "two"):
+            answer = kept(child, f"print({text!r})")
+            assert isinstance(answer, Reply)
+            assert answer.printed == f"{text}\n"
