@@ -87,16 +87,9 @@ class WarmChild:
         cannot be started, or when a job breaks before it has its request.
         """
         try:
-            kept = self._kept if keep and (keep, limits) == self._kept_for else None
-            if kept is not None:
-                try:
-                    answer = kept.ask(request)
-                except ChildFault:  # it ended while nobody asked
-                    answer = None
-                if isinstance(answer, Reply):
-                    return replace(answer, has_stayed=True)
-                self._forget_kept()
-            self._end_kept()
+            answer = self._ask_kept(request, limits, keep)
+            if answer is not None:
+                return answer
             return self._call(request, limits, keep)
         except ZygoteLost as lost:
             self.close()
@@ -132,11 +125,22 @@ class WarmChild:
 
     # ---------------------------------------------------------------- one job
 
-    def _end_kept(self) -> None:
-        """End the job that has stayed, if there is one. Raises ZygoteLost."""
-        if self._kept is not None:
-            self._kept.end()
-            self._forget_kept()
+    def _ask_kept(self, request: Message, limits: Limits, keep: str) -> Reply | None:
+        """What the job that has stayed answers, if it is for such calls; else it ends, and there is no answer."""
+        if self._kept is None:
+            return None
+        try:
+            if (keep, limits) != self._kept_for:
+                self._kept.end()
+            elif isinstance(answer := self._kept.ask(request), Reply):
+                return replace(answer, has_stayed=True)
+        except ChildFault:  # it had ended while nobody asked
+            pass
+        except ZygoteLost as lost:
+            self.close()
+            _kill_orphans(lost.pid)
+        self._forget_kept()
+        return None
 
     def _forget_kept(self) -> None:
         self._kept = None

@@ -139,9 +139,9 @@ def test_no_child_is_told_the_seed(candidate, monkeypatch):
     sent: list[bytes] = []
     call = WarmChild.call
 
-    def overheard(self: WarmChild, request: Any, limits: Any) -> Any:
-        sent.append(b"".join(bytes(part) for part in encode(request)) + repr(limits).encode())
-        return call(self, request, limits)
+    def overheard(self: WarmChild, request: Any, limits: Any, *, keep: str = "") -> Any:
+        sent.append(b"".join(bytes(part) for part in encode(request)) + repr((limits, keep)).encode())
+        return call(self, request, limits, keep=keep)
 
     monkeypatch.setattr(WarmChild, "call", overheard)
     candidate(text(), seed=seed).check_each({"entry": "scale", "n": 33}, {"entry": "scale", "n": 65})

@@ -359,6 +359,15 @@ def test_a_job_that_has_ended_while_nobody_asked_is_replaced() -> None:
         assert header(kept(child, WHO))["job"] != job
 
 
+def test_a_child_that_has_ended_while_nobody_asked_is_replaced_and_its_job_ended(assert_dies: AssertDies) -> None:
+    with WarmChild("scripted_child") as child:
+        first = header(kept(child, WHO))
+        os.kill(first["zygote"], signal.SIGKILL)
+        second = header(kept(child, WHO))
+        assert second["zygote"] != first["zygote"]
+        assert_dies(first["job"])
+
+
 def test_requests_and_answers_of_a_job_that_stays_may_be_large() -> None:
     with WarmChild("scripted_child") as child:
         for size in (1, 3_000_000, 5, 2_000_000):
