@@ -27,7 +27,7 @@ from grader.known_outcomes import KnownOutcomes
 from grader.pytest_options import SESSION
 from grader.pytest_outcome import part_of
 from grader.pytest_session import CheckSession, require_device
-from grader.records import PartName, Verdict
+from grader.records import QUIZ, PartName, Verdict
 from grader.sanitizing import SeenCall
 
 # What pytest needs to judge, and nothing that a surrounding project or an instructor's installation adds.
@@ -118,6 +118,7 @@ def judge_submission(
         seen=seen,
         races_later=races_later,
         dry_run=dry_run,
+        quiz=only is None and part in (None, QUIZ),
     )
     folder = session.folder(checks)
     if any_speed:
@@ -129,7 +130,9 @@ def judge_submission(
         code = pytest.main([*arguments, str(folder.path)], plugins=[run])
     if run.problem:
         raise AuthoringError(run.problem.strip())
-    results = session.results.get(folder.path, [])
+    results = session.results.setdefault(folder.path, [])
+    if part == QUIZ and QUIZ in folder.assignment.parts and not run.collected:
+        return session.verdicts()[0]  # its questions are no checks of pytest
     if code == pytest.ExitCode.NO_TESTS_COLLECTED:
         raise AuthoringError(f"{folder.path}: expected checks, found none")
     if len(results) != run.collected or code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):

@@ -15,6 +15,8 @@ from typing import Any
 # A lesson without outputs is a hundredth of it; the rest is for figures that somebody left in it.
 MAX_NOTEBOOK_BYTES = 16 << 20
 SUFFIX = ".ipynb"
+# nbgrader's, in kernels.py and in the cells of notebooks.
+SOLUTION_BEGIN, SOLUTION_END = "### BEGIN SOLUTION", "### END SOLUTION"
 MAJOR = 4  # nbformat's; earlier ones keep their cells elsewhere
 CLEAR_OUTPUTS = "clear all outputs, save the notebook, and hand it in again"
 

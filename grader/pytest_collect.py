@@ -14,6 +14,8 @@ import pytest
 from grader.assignment_folder import HIDDEN_FILE, holds_checks, import_by_path
 from grader.errors import GraderError
 from grader.pytest_options import session_of
+from grader.quiz_folder import keyed_notebooks
+from grader.records import QUIZ
 
 if TYPE_CHECKING:
     from grader.pytest_session import CheckSession
@@ -50,7 +52,7 @@ class CheckModule(pytest.Module):
             raise self.CollectError(str(error)) from None
 
     def _require_all_parts(self, parts: dict[str, float]) -> None:
-        """Every part with points has a check, here or in a file beside this one."""
+        """Every part with points has a check, here or in a file beside this one; a quiz has questions in a notebook."""
         try:
             others = [import_by_path(p) for p in self.path.parent.glob("test_*.py") if p != self.path]
         except Exception:
@@ -64,6 +66,9 @@ class CheckModule(pytest.Module):
         if any(not marked or not marked <= set(parts) for marked in used):
             return  # a missing or misspelt part is the better hint; its own check says so
         missing = [part for part, points in parts.items() if points and not any(part in marked for marked in used)]
+        if QUIZ in missing:
+            keyed_notebooks(self.path.parent)  # raises AuthoringError
+            missing.remove(QUIZ)
         if missing:
             course = session_of(self.config).folder(self.path.parent).course.file
             raise self.CollectError(

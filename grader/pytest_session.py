@@ -23,7 +23,8 @@ from grader.errors import ChildFault, Fault
 from grader.judge import Candidate, Settings
 from grader.judged_race import Terms
 from grader.known_outcomes import KnowingCandidate, KnownOutcomes
-from grader.records import CheckResult, Failure, State, Verdict, date_now
+from grader.quiz_folder import quiz_checks
+from grader.records import QUIZ, CheckResult, Failure, State, Verdict, date_now
 from grader.sandbox.launch import START_SECONDS
 from grader.sandbox.limits import WALL_PER_CPU_SECOND, Limits
 from grader.sanitizing import SeenCall
@@ -57,7 +58,8 @@ def limits_of(assignment: Assignment) -> Limits:
 class CheckSession:
     """State of one run. ``submission`` None: each folder's own kernels.py. ``children``, ``known``: the caller's.
 
-    ``seen`` is told of calls and ``races_later`` leaves races out, as ``judge.Settings`` says.
+    ``seen`` is told of calls and ``races_later`` leaves races out, as ``judge.Settings`` says. ``quiz``: whether a
+    verdict has the notebook's questions, too, which are no checks of pytest.
     """
 
     submission: Path | None
@@ -69,6 +71,7 @@ class CheckSession:
     seen: Callable[[SeenCall], None] | None = None
     races_later: bool = False
     dry_run: DryRun | None = None  # of a lint, too
+    quiz: bool = True
     folders: dict[Path, AssignmentFolder] = field(default_factory=dict)
     submissions: dict[Path, Submission | Failure] = field(default_factory=dict)
     # Apart from submissions: a submission that is a link to one is none, and must not be found here.
@@ -217,6 +220,9 @@ class CheckSession:
         submission = self.read(path)
         assignment = folder.assignment
         checks = scoring.settled(checks)
+        # A lint judges kernels.py alone, many of them: it looks at the notebook by itself.
+        if self.quiz and self.known is None and QUIZ in assignment.parts:
+            checks = (*checks, *quiz_checks(path, self.judged_folder(path)))
         result = scoring.score(checks, assignment.ordered_parts(), folder.course.grading.without_gpu)
         return Verdict(
             student=self.student,

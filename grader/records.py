@@ -34,6 +34,7 @@ MAX_PRINTED_LINE = 200  # characters
 KERNELS_FILE = "kernels.py"
 PartName = Literal["correctness", "technique", "speed", "quiz"]
 PARTS: tuple[PartName, ...] = get_args(PartName)
+QUIZ: PartName = "quiz"  # its checks are the questions of a notebook
 
 
 class Severity(StrEnum):

@@ -17,7 +17,7 @@ from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal
 from fractions import Fraction
 from typing import Literal
 
-from grader.records import CheckResult, PartScore, State
+from grader.records import QUIZ, CheckResult, PartScore, State
 
 HUNDREDTH = Decimal("0.01")
 MAX_REASON = 200
@@ -158,8 +158,12 @@ def _all(checks: Sequence[CheckResult]) -> str:
 def _waiting(checks: Sequence[CheckResult], parts: Mapping[str, float]) -> list[str]:
     notes = []
     for state in (State.NOT_JUDGED, State.NOT_MEASURED):
-        which = [c for c in checks if c.state is state]
-        if which:
+        waiting = [c for c in checks if c.state is state]
+        # A quiz waits for another reason than kernels do.
+        of_kernels = [c for c in waiting if c.part != QUIZ]
+        for which in (of_kernels, [c for c in waiting if c.part == QUIZ]):
+            if not which:
+                continue
             # A reason may be as long as a traceback, and may quote what a hidden check asked for; it is whole
             # in the check itself.
             reason = next((c.reason for c in which if not c.hidden), "")

@@ -14,8 +14,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from grader.errors import ReleaseError
+from grader.notebook import SOLUTION_BEGIN, SOLUTION_END
 
-BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
+BEGIN, END = SOLUTION_BEGIN, SOLUTION_END
 # A line with fewer tokens than this is an idiom (``i = cuda.grid(1)``, ``if i < n:``), not a solution.
 TELLING_TOKENS = 9
 _SKIPPED = (
