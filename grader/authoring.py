@@ -2,8 +2,9 @@
 
 In: an assignment's name. Out: rows of a table, one per thing looked at. The reference earns everything that
 can be judged here, and so does the fast one, if there is one; the stub, an empty kernel and a copied constant earn
-nothing; each mutant fails exactly the checks that it names; checks and entry points say what they are for; the
-release is up to date and shows nothing hidden. And a dry run of each race finds no mistake in what needs no GPU.
+nothing; each mutant fails exactly the checks that it names; checks and entry points say what they are for; a notebook
+has course.yml's points and a quiz with its key; the release is up to date and shows nothing hidden. And a dry run of
+each race finds no mistake in what needs no GPU.
 
 One mistake of an author's that stops several samples is one row.
 """
@@ -35,6 +36,7 @@ from grader.lint_rows import (
     reference_row,
 )
 from grader.mutants import Mutant, check_functions, copied_constant, empty_kernel, parameters, read_mutant
+from grader.notebook_lint import notebook_rows
 from grader.promises import imports_of_grader, missing_docstrings
 from grader.records import KERNELS_FILE
 from grader.release import ASSIGNMENTS, FAST_FILE, HIDDEN, SOLUTIONS, build, leaks, out_of_date
@@ -82,6 +84,7 @@ def lint(
     rows += [mutant_row(mutant, verdicts[mutant.name]) for mutant in mutants if mutant.name not in stopped]
     rows.append(_enough(mutants, course.authoring.mutants))
     rows += _written(source)
+    rows += notebook_rows(source, assignment, course.authoring.questions)
     rows += _release(course, assignment, source)
     return tuple(rows)
 

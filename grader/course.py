@@ -68,9 +68,10 @@ class Grading(Policy):
 
 
 class Authoring(Policy):
-    """What ``grader lint`` asks of every assignment: at least so many mutants in wrong/."""
+    """What ``grader lint`` asks of every assignment: at least so many mutants in wrong/, and questions in a quiz."""
 
     mutants: Annotated[int, Number, Field(ge=0, le=1000)] = 1
+    questions: Annotated[int, Number, Field(ge=0, le=1000)] = 1
 
 
 class CheckLimits(Policy):

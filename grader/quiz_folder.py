@@ -46,7 +46,8 @@ def quiz_checks(folder: Path, submission: Path) -> tuple[CheckResult, ...]:
     except AuthoringError as error:
         sentence = "The questions in the notebook are answered."
         return (CheckResult(QUIZ, QUIZ, 1.0, sentence, True, None, State.NOT_JUDGED, reason=str(error)),)
-    itself = submission.resolve() == folder.resolve()
+    # A link to the author's folder is no submission, and has answered nothing.
+    itself = not submission.is_symlink() and submission.resolve() == folder.resolve()
     checks: list[CheckResult] = []
     for name, its_questions in keyed.items():
         if itself:  # the author's own, which may be long: explanations stand in the same cells
@@ -58,7 +59,7 @@ def quiz_checks(folder: Path, submission: Path) -> tuple[CheckResult, ...]:
 
 
 def keyed_notebooks(folder: Path) -> dict[str, tuple[Question, ...]]:
-    """Questions with their keys by the notebook's name, of an author's folder. Raises AuthoringError, if there are none.
+    """Questions with their keys by notebook, of an author's folder. Raises AuthoringError, also if there are none.
 
     A question's name is that of one question in all the folder's notebooks.
     """
