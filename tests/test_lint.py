@@ -10,6 +10,7 @@ from pathlib import Path
 import class_judges
 import pytest
 import tiny_course as tiny
+import tiny_notebook
 
 from grader.authoring import Row, lint
 from grader.classroom import Task
@@ -272,6 +273,21 @@ def test_an_entry_point_that_the_reference_lacks_is_a_problem(course: Course) ->
     path.write_text(path.read_text().replace('entry = "double"', 'entry = "triple"'))
     (row,) = rows_of(course).values()
     assert "expected a function triple with a parameter that begins with 'out'" in row.note
+
+
+def test_a_notebook_is_looked_at_with_the_rest(tmp_path: Path) -> None:
+    course = load_course(tiny_notebook.write_quiz_course(tmp_path) / "course.yml")
+    release(course, "01")
+    rows = rows_of(course)
+    assert {what: rows[what].ok for what in ("notebook", "notebook's points", "notebook's opening", "quiz")} == {
+        "notebook": True,
+        "notebook's points": True,
+        "notebook's opening": True,
+        "quiz": True,
+    }
+    course.file.write_text(f"authoring: {{questions: 6}}\n{course.file.read_text()}")
+    row = rows_of(load_course(course.file))["quiz"]
+    assert (row.ok, row.note) == (False, "doubling.ipynb: expected at least 6 questions, found 2")
 
 
 def test_worthless_submissions_are_python_with_every_entry_point() -> None:

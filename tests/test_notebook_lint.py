@@ -57,7 +57,7 @@ def test_the_tiny_notebook_is_what_nbformat_writes_and_nbgrader_accepts(course: 
     text = (course.file.parent / "solutions/01" / tiny_notebook.NAME).read_text()
     notebook = nbformat.reads(text, as_version=4)
     nbformat.validate(notebook)
-    v3.ValidatorV3().validate_nb(notebook)
+    v3.MetadataValidatorV3().validate_nb(notebook)
     assert nbformat.writes(notebook) == text.rstrip("\n")
 
 

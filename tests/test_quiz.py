@@ -123,6 +123,11 @@ def test_what_is_no_finite_number_is_never_right(value: str) -> None:
     assert judged(one, f"answer_1 = {value}").passed is False
 
 
+def test_an_infinite_answer_is_judged_where_an_infinite_one_is_explained() -> None:
+    explained = question('answer_1 = 1\nwhy_1 = {1e999: "No.", None: "Other."}')
+    assert failure(explained, "answer_1 = 1e999").advice == "Other."
+
+
 @pytest.mark.parametrize(
     ("asked_for", "value", "kind"),
     [

@@ -108,6 +108,16 @@ def test_points_that_wait_for_a_gpu_leave_the_total_open() -> None:
     assert result.summary == "all 2 checks passed; speed not measured: no GPU."
 
 
+def test_a_quiz_that_waits_says_its_own_reason() -> None:
+    parts = {"correctness": 40.0, "speed": 30.0, "quiz": 10.0}
+    waits = check("quiz", None, state=State.NOT_MEASURED, reason="judged when you hand in")
+    result = score([check(), no_gpu(), waits], parts, "scale")
+    assert result.total is None
+    assert result.summary == (
+        "the only check passed; speed not measured: no GPU; quiz not measured: judged when you hand in."
+    )
+
+
 def test_scale_makes_what_was_judged_the_whole() -> None:
     result = score([check(), check("technique", False), no_gpu()], PARTS, "scale")
     assert result.total == 60  # 40 of 60 points judged, of 90
