@@ -27,6 +27,7 @@ from grader.records import PARTS, PartName
 FILE_NAME = "course.yml"
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
 class Policy(BaseModel):
@@ -94,7 +95,10 @@ class Speed(Policy):
 
 
 class Assignment(Policy):
-    """One assignment's policy. ``parts`` maps a part to its points; ``name`` is its key, say "03"."""
+    """One assignment's policy. ``parts`` maps a part to its points; ``name`` is its key, say "03".
+
+    A release notes the hashes of the stub and of each notebook: what still has them has not been edited.
+    """
 
     name: Name
     title: Name
@@ -102,7 +106,8 @@ class Assignment(Policy):
     parts: Annotated[Mapping[PartName, Points], Field(min_length=1)]
     limits: CheckLimits
     speed: Speed | None = None
-    stub_sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
+    stub_sha256: Sha256 | None = None
+    notebook_sha256: Mapping[Name, Sha256] | None = None
 
     @model_validator(mode="after")
     def _agree(self) -> Assignment:
@@ -202,14 +207,18 @@ PART_COMMENT = """\
 # worth, and what one check may use. With this file beside problem.py and test_public.py the folder works
 # anywhere: `pytest` in it judges kernels.py. stub_sha256 tells an untouched kernels.py from one you began.
 """
+NOTEBOOK_COMMENT = "# notebook_sha256 does so for notebooks.\n"
 
 
-def part_text(course: Course, name: str, stub_sha256: str) -> str:
-    """The text of the course.yml of a released assignment: ``name`` only, with the stub's hash."""
+def part_text(course: Course, name: str, stub_sha256: str, notebook_sha256: Mapping[str, str] | None = None) -> str:
+    """The text of the course.yml of a released assignment: ``name`` only, with the hashes of stub and notebooks."""
     # From the file, not from the objects: units and dates stay as the instructor wrote them. What concerns authors
     # alone stays out.
     raw, _ = read_yaml(course.file)
     part = {key: raw[key] for key in ("course", "grading") if key in raw}
-    part["assignments"] = {name: {**raw["assignments"][name], "stub_sha256": stub_sha256}}
+    notes: dict[str, object] = {"stub_sha256": stub_sha256}
+    if notebook_sha256:
+        notes["notebook_sha256"] = dict(notebook_sha256)
+    part["assignments"] = {name: {**raw["assignments"][name], **notes}}
     text: str = yaml.safe_dump(part, sort_keys=False, allow_unicode=True, width=110)
-    return PART_COMMENT + text
+    return PART_COMMENT + (NOTEBOOK_COMMENT if notebook_sha256 else "") + text

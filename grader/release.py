@@ -1,27 +1,26 @@
 """assignments/NN from solutions/NN: what a student may have, and nothing else. Trusted process.
 
-In: solutions/NN and course.yml. Out: a folder with the stub, problem.py, the public checks and the
-assignment's part of course.yml. It is built beside its place, searched for anything hidden, and swapped in
-whole. Or a student archive of all of them.
+In: solutions/NN, course.yml, and the notebooks that nbgrader has made of its notebooks. Out: a folder with the stub,
+problem.py, the public checks, the notebooks and the assignment's part of course.yml. It is built beside its place,
+searched for anything hidden, and swapped in whole.
 """
 
 from __future__ import annotations
 
 import ast
 import hashlib
-import io
-import re
 import shutil
 import tempfile
-import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from grader.assignment_folder import HIDDEN_FILE, PUBLIC_FILE, WRONG_FOLDER
-from grader.course import FILE_NAME, Course, load_course, part_text
+from grader.course import FILE_NAME, Assignment, Course, load_course, part_text
 from grader.errors import CourseError, ReleaseError, UsageError
+from grader.notebook import SUFFIX
+from grader.notebook_leaks import key_leaks, read, shown_lines, traces
 from grader.problem import PROBLEM_FILE
 from grader.records import KERNELS_FILE
 from grader.stub import BEGIN, END, make_stub, squeezed, telling_lines
@@ -31,16 +30,21 @@ COPIED = (PROBLEM_FILE, PUBLIC_FILE)
 FAST_FILE = "fast.py"
 HIDDEN = (HIDDEN_FILE, WRONG_FOLDER, FAST_FILE)
 
-Kernels = Literal["new", "unchanged", "replaced", "kept"]
+State = Literal["new", "unchanged", "replaced", "kept"]
 
 
 @dataclass(frozen=True)
 class Released:
-    """What a release did: ``kernels`` is ``kept`` where a learner has edited it. ``changed`` names files."""
+    """What a release did. ``changed`` names files; ``kept`` those that a learner has edited, so that they stay.
+
+    ``kernels`` is ``kept`` where that holds for kernels.py. ``removed`` are notebooks that the course no longer has.
+    """
 
     folder: Path
-    kernels: Kernels
+    kernels: State
     changed: tuple[str, ...]
+    kept: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
 
 
 def sha256_of(text: str) -> str:
@@ -48,19 +52,53 @@ def sha256_of(text: str) -> str:
     return hashlib.sha256("\n".join(text.splitlines()).encode()).hexdigest()
 
 
-def build(course: Course, name: str) -> dict[str, str]:
-    """The files of a release as name → text. Raises ReleaseError if anything hidden would be in them."""
-    name = course.assignment(name).name
+def build(course: Course, name: str, notebooks: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The files of a release as name → text. Raises ReleaseError if anything hidden would be in them.
+
+    ``notebooks`` are the released ones, name → text; None where there is no nbgrader to make them.
+    """
+    return _build(course, name, notebooks, {})
+
+
+def _build(course: Course, name: str, notebooks: Mapping[str, str] | None, noted: Mapping[str, str]) -> dict[str, str]:
+    """``noted``: the hashes of the notebooks that stay as they are, where ``notebooks`` is None."""
+    assignment = course.assignment(name)
+    name = assignment.name
     source = course.file.parent / SOLUTIONS / name
     if not source.is_dir():
         raise UsageError(f"expected a folder {source}, found none")
     stub = make_stub(_read(source / KERNELS_FILE), str(source / KERNELS_FILE))
     files = {KERNELS_FILE: stub, **{file: _read(source / file) for file in COPIED}}
-    files[FILE_NAME] = part_text(course, name, sha256_of(stub))
-    leak = next(leaks(source, files), None)
-    if leak is not None:
-        raise ReleaseError(leak)
+    made = {file: text.rstrip("\n") + "\n" for file, text in (notebooks or {}).items()}
+    problem = next(_points_problems(assignment, source, made), None) if made else None
+    hashes = noted if notebooks is None else {file: sha256_of(text) for file, text in made.items()}
+    files[FILE_NAME] = part_text(course, name, sha256_of(stub), hashes)
+    files |= made
+    problem = problem or next(leaks(source, files), None)
+    if problem is not None:
+        raise ReleaseError(problem)
     return files
+
+
+def _points_problems(assignment: Assignment, source: Path, made: Mapping[str, str]) -> Iterator[str]:
+    """Where the grade cells' points are not course.yml's, which is where they live."""
+    found: dict[str, str] = {}
+    for file, text in made.items():
+        for cell in read(str(source / file), text):
+            if not cell.is_grade and cell.points is None:
+                continue
+            where = f"{source / file}: cell {cell.grade_id!r}"
+            points = next((points for part, points in assignment.parts.items() if part == cell.grade_id), None)
+            if points is None:
+                yield f"{where} has points, but course.yml has no such part of {assignment.name}"
+            elif cell.points != points:
+                yield f"{where}: expected course.yml's {points:g} points, found {cell.points or 0:g}"
+            if cell.grade_id in found:
+                yield f"{where}: expected one cell for the part, found another in {found[cell.grade_id]}"
+            found[cell.grade_id] = file
+    for part, points in assignment.parts.items():
+        if points and part not in found:
+            yield f"{source}: expected a cell with grade_id {part!r} and {points:g} points in a notebook, found none"
 
 
 def _read(path: Path) -> str:
@@ -82,15 +120,25 @@ def leaks(source: Path, files: Mapping[str, str]) -> Iterator[str]:
     kernels = source / KERNELS_FILE
     solution = {squeezed(line): number for number, line in telling_lines(_read(kernels), str(kernels))}
     for file, text in files.items():
-        for number, line in enumerate(text.splitlines(), 1):
+        is_notebook = file.endswith(SUFFIX)
+        for place, line in shown_lines(file, text) if is_notebook else _lines(file, text):
             if BEGIN in line or END in line:
-                yield f"{file}:{number}: a solution marker is left"
+                yield f"{place}: a solution marker is left"
             for secret, what in secrets.items():
                 if secret in line:
-                    yield f"{file}:{number}: {secret!r} is a {what}"
+                    yield f"{place}: {secret!r} is a {what}"
             origin = solution.get(squeezed(line).lstrip("#"))
             if origin is not None:
-                yield f"{file}:{number}: holds the solution's line {kernels}:{origin}: {line.strip()}"
+                yield f"{place}: holds the solution's line {kernels}:{origin}: {line.strip()}"
+        if is_notebook:
+            yield from traces(file, text)
+            for path in sorted(source.glob(f"*{SUFFIX}")):
+                yield from key_leaks(_read(path), text, file)
+
+
+def _lines(file: str, text: str) -> Iterator[tuple[str, str]]:
+    for number, line in enumerate(text.splitlines(), 1):
+        yield f"{file}:{number}", line
 
 
 def _functions(path: Path) -> Iterator[tuple[str, int]]:
@@ -100,42 +148,76 @@ def _functions(path: Path) -> Iterator[tuple[str, int]]:
                 yield node.name, node.lineno
 
 
-def release(course: Course, name: str) -> Released:
-    """Write assignments/NN. An untouched older stub is replaced, one that a learner has begun is kept.
+def release(course: Course, name: str, notebooks: Mapping[str, str] | None = None) -> Released:
+    """Write assignments/NN. An untouched older stub or notebook is replaced, one that a learner has begun is kept.
 
-    Raises ReleaseError if something hidden would be shown, or lies in the folder; then nothing has changed.
+    ``notebooks``: see ``build``; None leaves those that are there as they are. Raises ReleaseError if something hidden
+    would be shown, or lies in the folder; then nothing has changed.
     """
-    files = build(course, name)
-    name = course.assignment(name).name
-    target = course.file.parent / ASSIGNMENTS / name
+    target = course.file.parent / ASSIGNMENTS / course.assignment(name).name
+    problem = next(hidden_in(target), None)
+    if problem is not None:
+        raise ReleaseError(f"{problem}; remove it, then release again")
+    files, states, removed = _planned(course, name, target, notebooks)
+    changed = tuple(file for file, text in files.items() if _differs(target / file, text))
+    if changed or removed:
+        _swap_in(target, files, removed)
+    kept = tuple(file for file, state in states.items() if state == "kept")
+    return Released(target, states[KERNELS_FILE], changed, kept, removed)
+
+
+def hidden_in(target: Path) -> Iterator[str]:
+    """What lies in a released folder and must not, as sentences: hidden files, a notebook with its solutions."""
     for hidden in HIDDEN:
         if (target / hidden).exists():
-            raise ReleaseError(f"{target / hidden}: must not lie in a released folder; remove it, then release again")
-    kernels = _state_of_kernels(target, files[KERNELS_FILE])
-    if kernels == "kept":
-        files[KERNELS_FILE] = _read(target / KERNELS_FILE)
-    changed = tuple(file for file, text in files.items() if _differs(target / file, text))
-    if changed:
-        _swap_in(target, files)
-    return Released(target, kernels, changed)
+            yield f"{target / hidden}: must not lie in a released folder"
+    for path in sorted(target.glob(f"*{SUFFIX}")):
+        try:
+            lines = list(shown_lines(path.name, path.read_text(encoding="utf-8")))
+        except (OSError, UnicodeDecodeError, ReleaseError):
+            continue  # a learner's, and no notebook any more
+        if any(BEGIN in line or END in line for _, line in lines):
+            yield f"{path}: must not lie in a released folder, it has its solutions"
 
 
-def _state_of_kernels(target: Path, stub: str) -> Kernels:
-    """What is to be done about the kernels.py that is there. Its release noted the stub's hash beside it."""
-    path = target / KERNELS_FILE
+def _planned(
+    course: Course, name: str, target: Path, notebooks: Mapping[str, str] | None
+) -> tuple[dict[str, str], dict[str, State], tuple[str, ...]]:
+    """The files as they shall lie in ``target``, what is done about those that learners edit, and what goes."""
+    noted = _noted(target)
+    old = {} if noted is None or noted.notebook_sha256 is None else noted.notebook_sha256
+    files = _build(course, name, notebooks, old)
+    stub = None if noted is None else noted.stub_sha256
+    states = {KERNELS_FILE: _state(target / KERNELS_FILE, files[KERNELS_FILE], stub)}
+    for file in notebooks or ():
+        states[file] = _state(target / file, files[file], old.get(file))
+    for file, state in states.items():
+        if state == "kept":
+            files[file] = _read(target / file)
+    gone = {} if notebooks is None else {file: sha for file, sha in old.items() if file not in notebooks}
+    removed = tuple(file for file, sha in gone.items() if _hash_there(target / file) == sha)
+    return files, states, removed
+
+
+def _state(path: Path, text: str, noted: str | None) -> State:
+    """What is to be done about a learner's file. Its release noted its hash in the course.yml beside it."""
     if not path.exists():
         return "new"
-    there = sha256_of(path.read_text(encoding="utf-8", errors="replace"))
-    if there == sha256_of(stub):
+    there = _hash_there(path)
+    if there == sha256_of(text):
         return "unchanged"
-    return "replaced" if there == _noted_hash(target) else "kept"
+    return "replaced" if there == noted else "kept"
 
 
-def _noted_hash(target: Path) -> str | None:
+def _hash_there(path: Path) -> str | None:
+    return sha256_of(path.read_text(encoding="utf-8", errors="replace")) if path.is_file() else None
+
+
+def _noted(target: Path) -> Assignment | None:
     try:
-        return load_course(target / FILE_NAME).assignment_of(target).stub_sha256
+        return load_course(target / FILE_NAME).assignment_of(target)
     except (CourseError, UsageError):
-        return None  # the note is lost: take the stub for edited, which loses nothing
+        return None  # the note is lost: take the files for edited, which loses nothing
 
 
 def _differs(path: Path, text: str) -> bool:
@@ -145,7 +227,7 @@ def _differs(path: Path, text: str) -> bool:
         return True
 
 
-def _swap_in(target: Path, files: Mapping[str, str]) -> None:
+def _swap_in(target: Path, files: Mapping[str, str], removed: Iterable[str] = ()) -> None:
     """Build the folder beside its place, then exchange the two; a learner's own files move along."""
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as temporary:
@@ -153,6 +235,8 @@ def _swap_in(target: Path, files: Mapping[str, str]) -> None:
         if target.exists():
             shutil.copytree(target, new, symlinks=True)
         new.mkdir(exist_ok=True)
+        for file in removed:
+            (new / file).unlink(missing_ok=True)
         for file, text in files.items():
             (new / file).unlink(missing_ok=True)
             (new / file).write_text(text, encoding="utf-8", newline="\n")
@@ -166,75 +250,8 @@ def _swap_in(target: Path, files: Mapping[str, str]) -> None:
             raise
 
 
-def out_of_date(course: Course, name: str) -> tuple[str, ...]:
-    """The released files that a release would change; an edited stub is taken for what it is."""
-    files = build(course, name)
+def out_of_date(course: Course, name: str, notebooks: Mapping[str, str] | None = None) -> tuple[str, ...]:
+    """The released files that a release would change; an edited stub or notebook is taken for what it is."""
     target = course.file.parent / ASSIGNMENTS / course.assignment(name).name
-    if _state_of_kernels(target, files[KERNELS_FILE]) == "kept":
-        del files[KERNELS_FILE]
-    return tuple(file for file, text in files.items() if _differs(target / file, text))
-
-
-# What a student's archive holds besides the assignments, a README and a pyproject.toml of its own, as far as the
-# course has it: the package, to install from. An allow-list: a new folder of the course is not handed out by accident.
-BUNDLED = ("LICENSE", FILE_NAME, "grader/**/*.py")
-LINK_TO_A_FILE = re.compile(r"\[([^]]+)\]\((?!https?://)[^)]+\)")
-README, STUDENT_GUIDE, PROJECT_FILE = "README.md", "docs/student.md", "pyproject.toml"
-# Of pyproject.toml's [tool.*] tables a student needs the build's; the others serve the course's own development.
-KEPT_TOOLS = ("tool.hatch",)
-TABLE_HEADER = re.compile(r"\[\[?([\w.\-]+)\]\]?\s*(#.*)?")
-STUDENT_PYTEST = f"""
-[tool.pytest.ini_options]
-testpaths = ["{ASSIGNMENTS}"]
-"""
-# Zip archives know no time before this one; a fixed one makes equal contents equal archives.
-ZIP_EPOCH = (1980, 1, 1, 0, 0, 0)
-
-
-def bundle(course: Course) -> Path:
-    """Write dist/<course id>-student.zip, with fresh stubs whatever lies there. Raises ReleaseError."""
-    root = course.file.parent
-    files = {
-        str(path.relative_to(root)): path.read_bytes()
-        for pattern in BUNDLED
-        for path in sorted(root.glob(pattern))
-        if path.is_file()
-    }
-    files[README] = student_readme(course).encode()
-    if (root / PROJECT_FILE).is_file():
-        files[PROJECT_FILE] = student_project(_read(root / PROJECT_FILE)).encode()
-    for name in course.assignments:
-        files |= {f"{ASSIGNMENTS}/{name}/{file}": text.encode() for file, text in build(course, name).items()}
-    content = io.BytesIO()
-    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as zipped:
-        for file in sorted(files):
-            zipped.writestr(zipfile.ZipInfo(f"{course.course.id}/{file}", ZIP_EPOCH), files[file])
-    archive = root / "dist" / f"{course.course.id}-student.zip"
-    archive.parent.mkdir(exist_ok=True)
-    unfinished = archive.with_suffix(".unfinished")
-    unfinished.write_bytes(content.getvalue())
-    unfinished.replace(archive)
-    return archive
-
-
-def student_readme(course: Course) -> str:
-    """The archive's README: the course's title, what its folders hold, then the guide for students."""
-    folders = [f"- `{ASSIGNMENTS}/{name}`: {section.title}" for name, section in course.assignments.items()]
-    guide = course.file.parent / STUDENT_GUIDE
-    # The guide's own title gives way to the course's.
-    text = _read(guide).partition("\n")[2].strip() + "\n" if guide.is_file() else ""
-    text = LINK_TO_A_FILE.sub(r"\1", text)  # the other guides are not in the archive
-    return f"# {course.course.title}\n\n" + "\n".join(folders) + f"\n\n{text}"
-
-
-def student_project(text: str) -> str:
-    """pyproject.toml without the tables for the course's own development; pytest runs the assignments."""
-    kept: list[str] = []
-    keep = True
-    for line in text.splitlines():
-        header = TABLE_HEADER.fullmatch(line)
-        if header is not None:
-            keep = not header[1].startswith("tool.") or header[1].startswith(KEPT_TOOLS)
-        if keep:
-            kept.append(line)
-    return "\n".join(kept).rstrip() + "\n" + STUDENT_PYTEST
+    files, _, removed = _planned(course, name, target, notebooks)
+    return (*(file for file, text in files.items() if _differs(target / file, text)), *removed)

@@ -16,8 +16,9 @@ import tiny_course as tiny
 
 from grader.course import Course, load_course
 from grader.errors import ReleaseError
-from grader.release import build, bundle, leaks, out_of_date, release, student_project
+from grader.release import build, leaks, out_of_date, release
 from grader.stub import make_stub, regions
+from grader.student_archive import bundle, student_project
 
 ROOT = Path(__file__).parents[1]
 

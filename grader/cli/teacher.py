@@ -6,7 +6,9 @@ In: what typer has read from the command line. Out: text, files, and an exit cod
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from functools import cache, partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,6 +20,7 @@ from grader.errors import GraderError, UsageError
 if TYPE_CHECKING:
     from grader.course import Course
     from grader.records import Verdict
+    from grader.release import Released
 
 
 @app.command()
@@ -96,20 +99,45 @@ def release(
     bundle: Annotated[bool, typer.Option(help="Also write a zip for students, without solutions.")] = False,
 ) -> None:
     """Make assignments/NN from solutions/NN. Refuses if anything hidden would be shown."""
-    from grader import release as releasing
+    from grader.release import release as make_release
+    from grader.student_archive import bundle as make_archive
 
     course = course_here()
+    notebooks = _notebooks(course)
     for name in assignments or course.assignments:
-        done = releasing.release(course, name)
-        wrote = f"wrote {', '.join(done.changed)}" if done.changed else ""
-        if done.kernels == "kept":
-            kept = "kept kernels.py, which has been edited (remove it to get the stub)"
-            what = f"{wrote}; {kept}" if wrote else f"{kept}; all else was up to date"
-        else:
-            what = wrote or "nothing changed"
-        typer.echo(f"{done.folder.relative_to(course.file.parent)}: {what}")
+        done = make_release(course, name, None if notebooks is None else notebooks(name))
+        typer.echo(f"{done.folder.relative_to(course.file.parent)}: {_what_was_done(done)}")
     if bundle:
-        typer.echo(f"wrote {releasing.bundle(course)}")
+        made = None if notebooks is None else {name: notebooks(name) for name in course.assignments}
+        typer.echo(f"wrote {make_archive(course, made)}")
+
+
+def _what_was_done(done: Released) -> str:
+    from grader.records import KERNELS_FILE
+
+    did = [f"wrote {', '.join(done.changed)}"] if done.changed else []
+    did += [f"removed {file}, which the course no longer has" for file in done.removed]
+    kept = [
+        f"kept {file}, which has been edited (remove it to get the {'stub' if file == KERNELS_FILE else 'new one'})"
+        for file in done.kept
+    ]
+    if kept and not did:
+        kept.append("all else was up to date")
+    return "; ".join(did + kept) or "nothing changed"
+
+
+def _notebooks(course: Course) -> Callable[[str], dict[str, str]] | None:
+    """What makes an assignment's released notebooks; None, and a sentence, where nbgrader is missing for it."""
+    from grader.release import SOLUTIONS
+
+    if not any((course.file.parent / SOLUTIONS).glob("*/*.ipynb")):
+        return lambda name: {}  # nothing that nbgrader, which takes seconds to start, would be needed for
+    if find_spec("nbgrader") is None:
+        typer.echo("notebooks are left as they are: nbgrader makes them, `pip install warpgrade[classroom]`", err=True)
+        return None
+    from grader.nbgrader_plugin.generate import notebooks
+
+    return cache(partial(notebooks, course))
 
 
 @app.command()

@@ -1,0 +1,177 @@
+"""Students' notebooks from solutions/NN, and nbgrader's generate_assignment. nbgrader's process (trusted).
+
+In: solutions/NN/*.ipynb and course.yml. Out: the released notebooks as text, the gradebook's assignment and cells, and
+assignments/NN, which ``grader.release`` builds, searches and swaps in.
+
+nbgrader's own converter copies every file beside the notebooks and skips or deletes what is there. Here it sees a
+folder with the notebooks and nothing else, and writes into a new one. The first conversion writes nothing to the
+gradebook: a notebook that cannot be released must not change it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from nbgrader.api import Gradebook
+from nbgrader.converters import GenerateAssignment, NbGraderException
+from nbgrader.coursedir import CourseDirectory
+from nbgrader.preprocessors import SaveCells
+from traitlets.config import Config
+
+from grader.course import FILE_NAME, Course, load_course
+from grader.errors import GraderError, ReleaseError
+from grader.nbgrader_plugin.guard import CourseConverter, Guard
+from grader.nbgrader_plugin.workplace import working_in
+from grader.notebook import SUFFIX
+from grader.release import SOLUTIONS, build, release
+
+# nbgrader's default raises NotImplementedError, which would end "Run all cells" at the first question.
+ANSWER_STUB = "# write your answer in place of the dots"
+
+
+def settings(c: Any) -> None:
+    """Put what generating needs into nbgrader's configuration ``c``."""
+    own = [step for step in GenerateAssignment().preprocessors if step is not Guard]
+    c.GenerateAssignment.preprocessors = [Guard, *own]
+    c.ClearSolutions.code_stub = {"python": ANSWER_STUB}
+
+
+class _Convert(CourseConverter, GenerateAssignment):
+    """nbgrader's converter, for staged folders. ``why`` is the sentence of the exception that ended it, if one did."""
+
+    why = ""
+
+    def convert_single_notebook(self, notebook_filename: str) -> None:
+        """Convert one; nbgrader itself only logs exceptions."""
+        try:
+            super().convert_single_notebook(notebook_filename)
+        except Exception as error:
+            self.why = f"{Path(notebook_filename).name}: {next(iter(str(error).splitlines()), type(error).__name__)}"
+            raise
+
+
+def _convert(staged: Path, root: Path, course: Course, name: str, parent: Any, **options: Any) -> dict[str, str]:
+    """Convert the notebooks of solutions/NN by way of ``staged``, a folder in ``root``. Their names → texts.
+
+    ``options``: of nbgrader's converter, and the gradebook's ``db_url``. Raises NbGraderException.
+    """
+    source, done = staged / "source" / name, staged / "release"
+    source.mkdir(parents=True)
+    found = sorted((course.file.parent / SOLUTIONS / name).glob(f"*{SUFFIX}"))
+    if not found:
+        return {}
+    for path in found:
+        shutil.copyfile(path, source / path.name)
+    coursedir = CourseDirectory(
+        root=str(root),
+        course_id=course.course.id,
+        db_url=options.pop("db_url", ""),
+        assignment_id=name,
+        source_directory=str(source.parent.relative_to(root)),
+        release_directory=str(done.relative_to(root)),
+    )
+    if parent is not None:
+        converter = _Convert(coursedir=coursedir, parent=parent)
+    else:
+        converter = _Convert(coursedir=coursedir, config=_own_config(), log=_silent())
+    for option, value in options.items():
+        setattr(converter, option, value)
+    if converter.no_database:
+        converter.preprocessors = [step for step in converter.preprocessors if step is not SaveCells]
+    try:
+        converter.start()
+    except NbGraderException as error:
+        raise NbGraderException(converter.why or str(error)) from error
+    return {path.name: path.read_text(encoding="utf-8") for path in sorted((done / name).glob(f"*{SUFFIX}"))}
+
+
+def _own_config() -> Config:
+    c = Config()
+    settings(c)
+    return c
+
+
+def _silent() -> logging.Logger:
+    """A log that nobody reads: outside of nbgrader an error's sentence says it all."""
+    log = logging.Logger("grader.notebooks")
+    log.addHandler(logging.NullHandler())
+    return log
+
+
+def notebooks(course: Course, name: str, parent: Any = None) -> dict[str, str]:
+    """The notebooks that students get: name → text. Nothing is written: no gradebook, no release.
+
+    ``parent`` has nbgrader's configuration, if this happens inside of nbgrader. Raises ReleaseError.
+    """
+    name = course.assignment(name).name
+    with tempfile.TemporaryDirectory(prefix="grader-notebooks-") as folder:
+        root = Path(folder).resolve()
+        try:
+            return _convert(root / "staged", root, course, name, parent, no_database=True)
+        except NbGraderException as error:
+            where = course.file.parent / SOLUTIONS / name
+            raise ReleaseError(f"{where}: nbgrader could not convert its notebooks: {error}") from error
+
+
+def register(course: Course, name: str, coursedir: Any, parent: Any, staged: Path) -> dict[str, str]:
+    """Put assignment, due date and cells into the gradebook of ``coursedir``; the released notebooks, searched.
+
+    To be called inside of ``workplace.working_in``, whose folder ``staged`` is. Raises ReleaseError,
+    NbGraderException.
+    """
+    assignment = course.assignment(name)
+    made = notebooks(course, assignment.name, parent)
+    build(course, assignment.name, made)  # nothing is registered that could not be released
+    root = Path(coursedir.root).resolve()
+    folder = staged / "generate"
+    try:
+        _convert(
+            folder, root, course, assignment.name, parent, db_url=coursedir.db_url, create_assignment=True, force=True
+        )
+    except NbGraderException as error:
+        raise NbGraderException(
+            f"the gradebook does not take these cells of {assignment.name}: {error}\n"
+            "With submissions in the gradebook, graded cells can be neither added nor removed: leave them as they were, or "
+            f"begin anew with `nbgrader db assignment remove {assignment.name} --force`, which forgets the assignment's grades."
+        ) from error
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    with Gradebook(coursedir.db_url, coursedir.course_id) as gradebook:
+        due = assignment.due.isoformat() if assignment.due else None
+        gradebook.update_or_create_assignment(assignment.name, duedate=due)
+    return made
+
+
+@contextlib.contextmanager
+def told(log: Any) -> Iterator[None]:
+    """Errors of the course become nbgrader's, with their sentence in its log: exit code 1, or ``success: False``."""
+    try:
+        yield
+    except GraderError as error:
+        log.error("%s", error)
+        raise NbGraderException(str(error)) from error
+
+
+class CourseGenerate(CourseConverter, GenerateAssignment):
+    """``nbgrader generate_assignment`` and Formgrader's button: what ``grader release`` does, and the gradebook."""
+
+    def start(self) -> None:
+        """Release ``coursedir.assignment_id``. Raises NbGraderException; then the release is as it was."""
+        root = Path(self.coursedir.root).resolve()
+        with told(self.log), working_in(root) as staged:
+            course = load_course(root / FILE_NAME)
+            name = course.assignment(self.coursedir.assignment_id).name
+            if self.no_database:
+                made = notebooks(course, name, self)
+            else:
+                made = register(course, name, self.coursedir, self, staged)
+            done = release(course, name, made)
+            self.log.info("%s: %s", done.folder, ", ".join(done.changed) or "nothing changed")
+            for file in done.kept:
+                self.log.warning("%s: kept %s, which has been edited; remove it to get the new one", done.folder, file)

@@ -1,0 +1,102 @@
+"""What makes nbgrader this course's: its settings, and our converters in the place of its own. nbgrader's process.
+
+In: nbgrader's configuration object and the course's root, from nbgrader_config.py. Out: the settings in it, and, once
+for the process, the names in nbgrader's modules under which it looks up its converters.
+"""
+
+from __future__ import annotations
+
+import copy
+import logging
+import os
+import sys
+import warnings
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from traitlets.config import Config
+
+from grader.course import FILE_NAME, load_course
+from grader.errors import GraderError
+from grader.nbgrader_plugin import generate
+from grader.nbgrader_plugin.exchange import FreshRelease
+from grader.nbgrader_plugin.generate import CourseGenerate
+from grader.nbgrader_plugin.guard import Guard
+from grader.release import ASSIGNMENTS, SOLUTIONS
+
+# Modules in which nbgrader looks up a converter when it is asked for one, and the names there.
+CONVERTERS: dict[tuple[str, str], type] = {
+    ("nbgrader.apps.api", "GenerateAssignment"): CourseGenerate,
+    ("nbgrader.apps.generateassignmentapp", "GenerateAssignment"): CourseGenerate,
+}
+# Lists of preprocessors of converters that this course does not know: they begin, and end, with the guard.
+GUARDED = (
+    ("Autograde", "sanitize_preprocessors"),
+    ("Autograde", "autograde_preprocessors"),
+    ("GenerateFeedback", "preprocessors"),
+    ("GenerateSolution", "preprocessors"),
+    ("GenerateSourceWithTests", "preprocessors"),
+)
+# Formgrader reads nbgrader_config.py at every request. A course.yml that is being edited must not end its server.
+_last_good: dict[Path, Config] = {}
+
+
+def configure(c: Any, root: Path) -> None:
+    """Set up nbgrader for the course in ``root``; ``c`` is what ``get_config()`` gives.
+
+    Raises CourseError at the first call in a process; later ones keep the last good settings and log.
+    """
+    root = Path(root).resolve()
+    try:
+        made = _settings(root)
+    except GraderError as error:
+        if root not in _last_good:
+            raise
+        logging.getLogger("traitlets").error("%s; going on with the settings from before", error)
+        made = _last_good[root]
+    _last_good[root] = made
+    c.merge(copy.deepcopy(made))
+    install()
+
+
+def _settings(root: Path) -> Config:
+    course = load_course(root / FILE_NAME)
+    c = Config()
+    c.CourseDirectory.root = str(root)
+    c.CourseDirectory.source_directory = SOLUTIONS
+    c.CourseDirectory.release_directory = ASSIGNMENTS
+    c.CourseDirectory.course_id = course.course.id
+    for section, name in GUARDED:
+        c[section][name] = [Guard]
+    generate.settings(c)
+    c.ExchangeFactory.release_assignment = FreshRelease
+    # nbgrader's templates do not heed it everywhere; where they do, it helps.
+    c.HTMLExporter.sanitize_html = True
+    return c
+
+
+def install() -> None:
+    """Put our converters where nbgrader looks them up. For the whole process; more than once is as good as once."""
+    for (module, name), ours in CONVERTERS.items():
+        setattr(import_module(module), name, ours)
+    _let_nbgrader_find_alembic()
+    # nbgrader 0.9.6 declares its tables in a way that SQLAlchemy 2.1 warns of: nothing that an instructor could heed.
+    warnings.filterwarnings("ignore", module=r"nbgrader\.", category=_sqlalchemy_warning())
+
+
+def _sqlalchemy_warning() -> type[Warning]:
+    warning: type[Warning] = import_module("sqlalchemy.exc").SAWarning
+    return warning
+
+
+def _let_nbgrader_find_alembic() -> None:
+    """For a new gradebook nbgrader starts the bare command ``alembic``: the environment's must be on the PATH.
+
+    The one place that writes an environment variable. Without it, /venv/bin/nbgrader works only where the virtual
+    environment has been activated.
+    """
+    scripts = str(Path(sys.executable).parent)
+    path = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    if path[0] != scripts:
+        os.environ["PATH"] = os.pathsep.join([scripts, *path])

@@ -1,0 +1,54 @@
+"""Where converters work: staged folders inside the course's root, and one converter at a time. nbgrader's process.
+
+In: the course's root. Out: a folder that is gone afterwards, a lock that is free afterwards.
+
+The folders lie in the root because nbgrader joins every path to it, and a relative ``db_url`` means the root, too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+LOCK_FILE = ".grader-nbgrader.lock"
+STAGED = ".staged-"
+
+
+@contextlib.contextmanager
+def working_in(root: Path) -> Iterator[Path]:
+    """Hold the course's lock, with a new staging folder. What a killed run has left is removed first.
+
+    Formgrader and the command line are different processes that write one gradebook and one release. Not to be
+    entered twice by one thread: the second waits for the first.
+    """
+    handle = os.open(root / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o664)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        for left in root.glob(f"{STAGED}*"):
+            shutil.rmtree(left, ignore_errors=True)
+        with tempfile.TemporaryDirectory(dir=root, prefix=STAGED, ignore_cleanup_errors=True) as folder:
+            yield Path(folder)
+    finally:
+        os.close(handle)
+
+
+@contextlib.contextmanager
+def attributes(holder: Any, **values: Any) -> Iterator[None]:
+    """Set attributes for a while. Unlike nbgrader's ``temp_attrs`` it sets them back after an exception, too.
+
+    Formgrader's server goes on after one: a folder that is gone would stay its course's source.
+    """
+    before = {name: getattr(holder, name) for name in values}
+    try:
+        for name, value in values.items():
+            setattr(holder, name, value)
+        yield
+    finally:
+        for name, value in before.items():
+            setattr(holder, name, value)

@@ -1,0 +1,277 @@
+"""nbgrader's releases of a course: whichever command or button, nothing hidden gets out, and nothing is lost."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tiny_notebook import NOTEBOOK, POINTS, WHY, cell, cells, notebook_text
+
+from grader.course import load_course
+from grader.errors import ReleaseError
+from grader.nbgrader_plugin.generate import notebooks
+from grader.release import out_of_date, release
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+Api = Callable[..., list[dict[str, Any]]]
+RELEASED = {"course.yml", NOTEBOOK, "kernels.py", "problem.py", "test_public.py"}
+PLAIN = """\
+c = get_config()
+c.CourseDirectory.source_directory = "solutions"
+c.CourseDirectory.release_directory = "assignments"
+c.CourseDirectory.course_id = "tiny"
+"""
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    """All files below a folder with their content."""
+    return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
+
+
+def rows(root: Path, query: str) -> list[Any]:
+    """What the course's gradebook answers."""
+    with sqlite3.connect(root / "gradebook.db") as database:
+        return database.execute(query).fetchall()
+
+
+def rewrite(root: Path, made: list[dict[str, Any]]) -> None:
+    """Another source notebook."""
+    (root / "solutions/01" / NOTEBOOK).write_text(notebook_text(made), encoding="utf-8")
+
+
+def left_over(root: Path) -> list[Path]:
+    """Staging folders that have not been removed."""
+    return [*root.glob(".staged-*"), *(root / "assignments").glob(".*")]
+
+
+def test_plain_nbgrader_hands_out_the_solution(root: Path, nbgrader_command: Run) -> None:
+    """Why all of this is needed: should this fail one day, nbgrader has changed."""
+    (root / "nbgrader_config.py").write_text(PLAIN)
+    done = nbgrader_command("generate_assignment", "01")
+    assert done.returncode == 0, done.stderr
+    out = files_of(root / "assignments/01")
+    assert {"test_hidden.py", "fast.py", "wrong/forgotten_guard.py"} <= set(out)
+    assert b"BEGIN SOLUTION" in out["kernels.py"]
+
+
+def test_no_hidden_file_after_the_command(root: Path, nbgrader_command: Run) -> None:
+    done = nbgrader_command("generate_assignment", "01")
+    assert done.returncode == 0, done.stderr
+    assert_released(root)
+
+
+def test_no_hidden_file_after_formgraders_button(root: Path, nbgrader_api: Api) -> None:
+    (done,) = nbgrader_api(["generate_assignment", "01"])
+    assert done["success"], done
+    assert_released(root)
+
+
+def assert_released(root: Path) -> None:
+    out = files_of(root / "assignments/01")
+    assert set(out) == RELEASED
+    text = b"\n".join(out.values()).decode()
+    for secret in ("BEGIN SOLUTION", "test_odd_sizes", "forgotten_guard", WHY, "133", "out[i] = 2 * x[i]\n"):
+        assert secret not in text, secret
+    assert left_over(root) == []
+    assert rows(root, "select name from assignment") == [("01",)]
+    found = rows(root, "select name, max_score from grade_cells join base_cell using (id)")
+    assert dict(found) == POINTS
+
+
+def test_a_committed_release_is_not_skipped_and_the_first_generation_makes_a_gradebook(
+    root: Path, nbgrader_command: Run
+) -> None:
+    course = load_course(root / "course.yml")
+    release(course, "01", notebooks(course, "01"))
+    done = nbgrader_command("generate_assignment", "01")
+    assert done.returncode == 0, done.stderr
+    assert_released(root)
+    assert out_of_date(course, "01", notebooks(course, "01")) == ()
+
+
+BROKEN = {
+    "no notebook": lambda: "{broken",
+    "no schema of nbgrader's": lambda: notebook_text([*cells(), cell("more", "", hint="x")]),
+    "two cells of one id": lambda: notebook_text([*cells(), cells()[-1]]),
+    "a marker without its end": lambda: notebook_text([*cells(), cell("x", "### BEGIN SOLUTION\n", solution=True)]),
+    "the answer in its text": lambda: notebook_text([*cells(), cell("hint", "Try `answer_1 = 133`.", "markdown")]),
+    "points of its own": lambda: notebook_text([*cells(), cell("x", "1", grade=True, locked=True, points=5)]),
+}
+
+
+@pytest.mark.parametrize("kind", BROKEN)
+def test_a_failed_generation_leaves_release_and_gradebook_as_they_were(
+    root: Path, nbgrader_command: Run, nbgrader_api: Api, kind: str
+) -> None:
+    assert nbgrader_command("generate_assignment", "01").returncode == 0
+    (root / "assignments/01/kernels.py").write_text("# a learner's\n")
+    before, known = files_of(root / "assignments"), rows(root, "select * from base_cell order by id")
+    (root / "solutions/01" / NOTEBOOK).write_text(BROKEN[kind](), encoding="utf-8")
+    done = nbgrader_command("generate_assignment", "01", "--force")
+    assert done.returncode == 1, done.stderr
+    assert NOTEBOOK in done.stderr
+    (pressed,) = nbgrader_api(["generate_assignment", "01"])
+    assert pressed["success"] is False
+    assert files_of(root / "assignments") == before
+    assert rows(root, "select * from base_cell order by id") == known
+    assert left_over(root) == []
+
+
+def test_a_server_goes_on_after_a_failed_generation(root: Path, nbgrader_api: Api) -> None:
+    """nbgrader's own way to set a folder for a while never sets it back after an exception."""
+    spoil = f"from pathlib import Path; p = Path({str(root / 'solutions/01' / NOTEBOOK)!r}); good = p.read_text()\n"
+    mend = "\n".join(
+        [
+            "from nbgrader.apps import NbGraderAPI",
+            "plain = NbGraderAPI.generate_assignment",
+            "def twice(self, name):",
+            "    p.write_text('{broken'); assert not plain(self, name)['success']",
+            "    p.write_text(good); return plain(self, name)",
+            "NbGraderAPI.generate_assignment = twice",
+            "",
+        ]
+    )
+    (done,) = nbgrader_api(["generate_assignment", "01"], before=spoil + mend)
+    assert done["success"], done
+    assert_released(root)
+
+
+def test_points_follow_course_yml(root: Path, nbgrader_command: Run) -> None:
+    text = (root / "course.yml").read_text()
+    (root / "course.yml").write_text(text.replace("correctness: 60", "correctness: 70"))
+    done = nbgrader_command("generate_assignment", "01")
+    assert done.returncode == 1
+    assert "cell 'correctness': expected course.yml's 70 points, found 60" in done.stderr
+    assert not (root / "assignments").exists()
+
+
+def test_the_due_date_is_course_ymls(root: Path, nbgrader_command: Run) -> None:
+    text = (root / "course.yml").read_text()
+    (root / "course.yml").write_text(text.replace("title: Doubling", "title: D\n    due: 2027-02-01T23:59:00+01:00"))
+    assert nbgrader_command("generate_assignment", "1").returncode == 0
+    assert rows(root, "select name, duedate from assignment") == [("01", "2027-02-01 22:59:00.000000")]
+
+
+def test_a_cell_more_with_submissions_in_the_gradebook_says_what_to_do(
+    root: Path, nbgrader_command: Run, python: Run
+) -> None:
+    assert nbgrader_command("generate_assignment", "01").returncode == 0
+    before = files_of(root / "assignments")
+    hand_in = "from nbgrader.api import Gradebook as G\nwith G('sqlite:///gradebook.db') as g: g.add_student('ada'); "
+    assert python("-c", hand_in + "g.add_submission('01', 'ada')").returncode == 0
+    rewrite(root, [*cells(), cell("more", "1", locked=True)])
+    course = load_course(root / "course.yml")
+    assert "more" in notebooks(course, "01")[NOTEBOOK]
+    (root / "course.yml").write_text((root / "course.yml").read_text().replace("speed: 20}", "speed: 20, quiz: 5}"))
+    rewrite(root, [*cells(), cell("quiz", "%check quiz", grade=True, locked=True, points=5)])
+    done = nbgrader_command("generate_assignment", "01")
+    assert done.returncode == 1
+    assert "nbgrader db assignment remove 01" in done.stderr
+    assert files_of(root / "assignments") == before
+
+
+def test_nbgraders_own_converters_are_refused(root: Path, python: Run) -> None:
+    for kind in ("GenerateAssignment", "Autograde", "GenerateFeedback", "GenerateSolution"):
+        code = (
+            "from nbgrader.apps import NbGrader\nfrom nbgrader import converters\n"
+            "app = NbGrader(); app.initialize([]); app.coursedir.assignment_id = '01'\n"
+            f"app.coursedir.submitted_directory = app.coursedir.autograded_directory = 'in'\n"
+            f"converters.{kind}(coursedir=app.coursedir, parent=app, force=True).start()\n"
+        )
+        (root / "in/ada/01").mkdir(parents=True, exist_ok=True)
+        (root / "in/ada/01" / NOTEBOOK).write_text(notebook_text(cells()))
+        done = python("-c", code)
+        assert done.returncode != 0
+        assert "NotOurs" in done.stderr, (kind, done.stderr)
+    assert not files_of(root / "assignments")
+
+
+def test_the_exchange_gets_a_fresh_release_whatever_lies_in_assignments(
+    root: Path, tmp_path: Path, nbgrader_api: Api, nbgrader_command: Run
+) -> None:
+    exchange = tmp_path / "exchange"
+    with (root / "nbgrader_config.py").open("a") as config:
+        config.write(f"\nc.Exchange.root = {str(exchange)!r}\n")
+    (root / "assignments/01").mkdir(parents=True)
+    for file in ("test_hidden.py", "kernels.py", NOTEBOOK):
+        (root / "assignments/01" / file).write_bytes((root / "solutions/01" / file).read_bytes())
+    (done,) = nbgrader_api(["release_assignment", "01"])
+    assert done["success"], done
+    out = files_of(exchange / "tiny/outbound/01")
+    assert set(out) == RELEASED
+    assert b"BEGIN SOLUTION" not in b"".join(out.values())
+    again = nbgrader_command("release_assignment", "1", "--force")
+    assert again.returncode == 0, again.stderr
+    assert files_of(exchange / "tiny/outbound") == {f"01/{file}": text for file, text in out.items()}
+
+
+def test_nothing_leaks_into_the_exchange(root: Path, tmp_path: Path, nbgrader_command: Run) -> None:
+    with (root / "nbgrader_config.py").open("a") as config:
+        config.write(f"\nc.Exchange.root = {str(tmp_path / 'exchange')!r}\n")
+    rewrite(root, [*cells(), cell("hint", "See test_odd_sizes.", "markdown")])
+    done = nbgrader_command("release_assignment", "01")
+    assert done.returncode == 1
+    assert "'test_odd_sizes' is a hidden check" in done.stderr
+    assert not files_of(tmp_path / "exchange")
+
+
+@pytest.mark.parametrize("command", [("generate_assignment", "01"), ("autograde", "01"), ("export",)])
+def test_a_broken_config_ends_nbgrader_before_it_does_anything(
+    root: Path, nbgrader_command: Run, command: tuple[str, ...]
+) -> None:
+    (root / "course.yml").write_text((root / "course.yml").read_text().replace("title: Doubling", "titel: Doubling"))
+    before = files_of(root)
+    done = nbgrader_command(*command)
+    assert done.returncode == 1
+    assert "unknown key 'titel'" in done.stderr
+    assert files_of(root) == before
+
+
+def test_a_server_outlives_a_course_yml_that_is_being_edited(root: Path, nbgrader_api: Api) -> None:
+    """Formgrader reads nbgrader_config.py at every request: with the settings from before it goes on."""
+    spoil = (
+        "from pathlib import Path\nfrom nbgrader.apps import NbGrader\n"
+        f"first = NbGrader(); first.initialize([], root={str(root)!r})\n"
+        f"p = Path({str(root / 'course.yml')!r}); good = p.read_text(); p.write_text('course: [')\n"
+        "from nbgrader.apps import NbGraderAPI\nplain = NbGraderAPI.generate_assignment\n"
+        "def mended(self, name):\n    p.write_text(good); return plain(self, name)\n"
+        "NbGraderAPI.generate_assignment = mended\n"
+    )
+    (done,) = nbgrader_api(["generate_assignment", "01"], before=spoil)
+    assert done["success"], done
+    assert_released(root)
+
+
+def test_the_virtual_environment_need_not_be_activated(root: Path, nbgrader_command: Run) -> None:
+    """For a new gradebook nbgrader starts the bare command alembic."""
+    done = nbgrader_command("generate_assignment", "01", PATH="/usr/bin:/bin")
+    assert "No such file or directory: 'alembic'" not in done.stderr
+    assert done.returncode == 0, done.stderr
+    assert (root / "gradebook.db").exists()
+
+
+def test_a_learners_notebook_is_kept_and_an_untouched_one_follows(root: Path, nbgrader_command: Run) -> None:
+    assert nbgrader_command("generate_assignment", "01").returncode == 0
+    path = root / "assignments/01" / NOTEBOOK
+    rewrite(root, [*cells(), cell("more", "More text.", "markdown")])
+    assert nbgrader_command("generate_assignment", "01").returncode == 0
+    assert "More text." in path.read_text()
+    path.write_text(path.read_text().replace("answer_1 = ...", "answer_1 = 5"))
+    mine = path.read_text()
+    rewrite(root, [*cells(), cell("more", "Other text.", "markdown")])
+    done = nbgrader_command("generate_assignment", "01")
+    assert (done.returncode, path.read_text()) == (0, mine)
+    assert f"kept {NOTEBOOK}" in done.stderr
+
+
+def test_a_source_that_nbgrader_cannot_convert_is_told_in_one_sentence(root: Path, capfd: Any) -> None:
+    (root / "solutions/01" / NOTEBOOK).write_text("{broken")
+    with pytest.raises(ReleaseError, match=f"could not convert its notebooks: {NOTEBOOK}: "):
+        notebooks(load_course(root / "course.yml"), "01")
+    assert capfd.readouterr() == ("", "")
+    assert json.loads(notebook_text(cells()))

@@ -1,0 +1,63 @@
+"""The tiny course with a notebook: a question, and a grade cell for each part. For tests of nbgrader."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import tiny_course as tiny
+
+ROOT = Path(__file__).parents[1]
+NOTEBOOK = "doubling.ipynb"
+POINTS = {"correctness": 60, "technique": 20, "speed": 20}
+WHY = "Block 1 begins after the threads of block 0."
+QUESTION = f"""\
+answer_1 = ...  # a number
+### BEGIN SOLUTION
+answer_1 = 133
+why_1 = {{5: "{WHY}"}}
+### END SOLUTION
+"""
+
+
+def cell(cell_id: str, source: str, kind: str = "code", **nbgrader: Any) -> dict[str, Any]:
+    """A cell of a source notebook; ``nbgrader`` is its metadata, if it has any."""
+    made: dict[str, Any] = {"cell_type": kind, "id": cell_id, "metadata": {}, "source": source.splitlines(True)}
+    if kind == "code":
+        made |= {"execution_count": None, "outputs": []}
+    if nbgrader:
+        flags = {"grade": False, "solution": False, "locked": False, "task": False}
+        made["metadata"]["nbgrader"] = {"schema_version": 3, **flags, "grade_id": cell_id, **nbgrader}
+    return made
+
+
+def cells() -> list[dict[str, Any]]:
+    """The cells of the source notebook."""
+    return [
+        cell("title", "# Doubling\n\nWhat a thread does.", "markdown"),
+        cell("load", "%load_ext grader"),
+        cell("question-1", "Which element does thread 5 of block 1 own, with 128 threads a block?", "markdown"),
+        cell("answer_1", QUESTION, solution=True),
+        *(cell(part, f"%check {part}", grade=True, locked=True, points=points) for part, points in POINTS.items()),
+    ]
+
+
+def notebook_text(made: list[dict[str, Any]]) -> str:
+    """A notebook of these cells."""
+    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    notebook = {"cells": made, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
+    return json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
+
+
+def write_notebook_course(root: Path, **changed: str) -> Path:
+    """The tiny course below ``root``, with the notebook, everything hidden, and this project's nbgrader_config.py."""
+    tiny.write_course(root, **changed)
+    source = root / "solutions/01"
+    (source / NOTEBOOK).write_text(notebook_text(cells()), encoding="utf-8")
+    (source / "fast.py").write_text("# the fast one\n", encoding="utf-8")
+    (source / "wrong").mkdir()
+    (source / "wrong/forgotten_guard.py").write_text("# a mutant\n", encoding="utf-8")
+    shutil.copy(ROOT / "nbgrader_config.py", root)
+    return root
