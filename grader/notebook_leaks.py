@@ -65,7 +65,7 @@ def key_leaks(source: str, released: str, file: str) -> Iterator[str]:
             if KEY_NAME.search(line):
                 yield f"{place}:{number}: holds a name of a question's key: {line.strip()}"
                 continue
-            grade_id = lines.get(squeezed(line).lstrip("#"))
+            grade_id = next((grade_id for secret, grade_id in lines.items() if secret in squeezed(line)), None)
             if grade_id is not None:
                 yield f"{place}:{number}: holds a line of the key of {grade_id!r}: {line.strip()}"
         for text, grade_id in texts.items():

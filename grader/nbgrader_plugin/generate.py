@@ -122,8 +122,7 @@ def notebooks(course: Course, name: str, parent: Any = None) -> dict[str, str]:
 def register(course: Course, name: str, coursedir: Any, parent: Any, staged: Path) -> dict[str, str]:
     """Put assignment, due date and cells into the gradebook of ``coursedir``; the released notebooks, searched.
 
-    To be called inside of ``workplace.working_in``, whose folder ``staged`` is. Raises ReleaseError,
-    NbGraderException.
+    To be called inside of ``workplace.working_in``, whose folder ``staged`` is. Raises ReleaseError.
     """
     assignment = course.assignment(name)
     made = notebooks(course, assignment.name, parent)
@@ -135,10 +134,11 @@ def register(course: Course, name: str, coursedir: Any, parent: Any, staged: Pat
             folder, root, course, assignment.name, parent, db_url=coursedir.db_url, create_assignment=True, force=True
         )
     except NbGraderException as error:
-        raise NbGraderException(
+        raise ReleaseError(
             f"the gradebook does not take these cells of {assignment.name}: {error}\n"
-            "With submissions in the gradebook, graded cells can be neither added nor removed: leave them as they were, or "
-            f"begin anew with `nbgrader db assignment remove {assignment.name} --force`, which forgets the assignment's grades."
+            "With submissions in the gradebook, graded cells can be neither added nor removed: leave them as they "
+            f"were, or begin anew with `nbgrader db assignment remove {assignment.name} --force`, "
+            "which forgets the assignment's grades."
         ) from error
     finally:
         shutil.rmtree(folder, ignore_errors=True)

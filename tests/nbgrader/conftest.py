@@ -2,54 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-nbgrader = pytest.importorskip("nbgrader", reason="nbgrader is not installed")
+pytest.importorskip("nbgrader", reason="nbgrader is not installed")
 
-from tiny_notebook import ROOT, write_notebook_course  # noqa: E402
+import clean_process
+from tiny_notebook import ROOT, write_notebook_course
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 # nbgrader as a command, whether or not the environment's scripts have been made.
 COMMAND = "import sys; from nbgrader.apps.nbgraderapp import main; sys.argv[0] = 'nbgrader'; main()"
-
-
-@pytest.fixture
-def root(tmp_path: Path) -> Path:
-    """The root of a course with a notebook. Committed are solutions/ and course.yml only, as in a fresh clone."""
-    (tmp_path / "course").mkdir()
-    return write_notebook_course(tmp_path / "course")
-
-
-@pytest.fixture
-def python(tmp_path: Path, root: Path) -> Run:
-    """Run Python in the course, without the user's Jupyter settings: ``python("-c", code)``."""
-    home = tmp_path / "home"
-    home.mkdir()
-    places = {name: str(home / name.lower()) for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "IPYTHONDIR")}
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("JUPYTER")}
-    environment |= {"HOME": str(home), "PYTHONPATH": str(ROOT), **places}
-
-    def run(*arguments: str, cwd: Path = root, **more: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, *arguments]
-        return subprocess.run(
-            command, cwd=cwd, env=environment | more, capture_output=True, text=True, timeout=120, check=False
-        )
-
-    return run
-
-
-@pytest.fixture
-def nbgrader_command(python: Run) -> Run:
-    """Run ``nbgrader`` in the course."""
-    return lambda *arguments, **more: python("-c", COMMAND, *arguments, **more)
-
-
 API = """\
 import json, sys
 from nbgrader.apps import NbGraderAPI, NbGrader
@@ -63,12 +33,60 @@ for name, *arguments in json.loads(sys.argv[1]):
 
 
 @pytest.fixture
-def nbgrader_api(python: Run, root: Path) -> Callable[..., list[dict[str, object]]]:
-    """What Formgrader's buttons call, in a process of its own: ``nbgrader_api(["generate_assignment", "01"], …)``."""
-    import json
+def root(tmp_path: Path) -> Path:
+    """The root of a course with a notebook. There is solutions/ and course.yml only, no release and no gradebook."""
+    (tmp_path / "course").mkdir()
+    return write_notebook_course(tmp_path / "course")
 
-    def call(*calls: list[object], before: str = "") -> list[dict[str, object]]:
-        done = python("-c", before + API.format(root=str(root)), json.dumps(calls))
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    """The environment variables of a user who has no Jupyter settings."""
+    home = tmp_path / "home"
+    home.mkdir()
+    places = {name: str(home / name.lower()) for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "IPYTHONDIR")}
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("JUPYTER")}
+    return kept | {"HOME": str(home), "PYTHONPATH": str(ROOT), **places}
+
+
+@pytest.fixture
+def python(tmp_path: Path, root: Path, environment: dict[str, str]) -> Run:
+    """``python(code, *arguments, VARIABLE=…)`` in the course."""
+
+    def run(code: str, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
+        return clean_process.run(code, *arguments, cwd=root, env=environment | more, out=tmp_path)
+
+    return run
+
+
+@pytest.fixture
+def nbgrader_command(python: Run) -> Run:
+    """``nbgrader`` with its arguments, in the course."""
+    return lambda *arguments, **more: python(COMMAND, *arguments, **more)
+
+
+@pytest.fixture
+def nbgrader_process(root: Path, environment: dict[str, str]) -> Run:
+    """The same, by a new interpreter: slow."""
+
+    def run(*arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-c", COMMAND, *arguments]
+        return subprocess.run(
+            command, cwd=root, env=environment | more, capture_output=True, text=True, timeout=120, check=False
+        )
+
+    return run
+
+
+@pytest.fixture
+def nbgrader_api(python: Run, root: Path) -> Callable[..., list[dict[str, Any]]]:
+    """What Formgrader's buttons call, in one process: ``nbgrader_api(["generate_assignment", "01"], …)``.
+
+    ``before`` is Python that runs first.
+    """
+
+    def call(*calls: list[object], before: str = "") -> list[dict[str, Any]]:
+        done = python(before + API.format(root=str(root)), json.dumps(calls))
         assert done.returncode == 0, done.stderr
         return [json.loads(line) for line in done.stdout.splitlines()]
 
