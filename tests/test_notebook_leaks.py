@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tiny_notebook import NOTEBOOK, POINTS, WHY, cell, cells, notebook_text, write_notebook_course
+from notebook_course import NOTEBOOK, POINTS, WHY, cell, cells, notebook_text, write_notebook_course
 
 from grader.course import Course, load_course
 from grader.errors import ReleaseError

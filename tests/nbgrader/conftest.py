@@ -15,7 +15,7 @@ import pytest
 pytest.importorskip("nbgrader", reason="nbgrader is not installed")
 
 import clean_process
-from tiny_notebook import ROOT, write_notebook_course
+from notebook_course import ROOT, write_notebook_course
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 # nbgrader as a command, whether or not the environment's scripts have been made.

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tiny_notebook import NOTEBOOK, POINTS, WHY, cell, cells, notebook_text
+from notebook_course import NOTEBOOK, POINTS, WHY, cell, cells, notebook_text
 
 from grader.course import load_course
 from grader.errors import ReleaseError
