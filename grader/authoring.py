@@ -39,7 +39,7 @@ from grader.mutants import Mutant, check_functions, copied_constant, empty_kerne
 from grader.notebook_lint import notebook_rows
 from grader.promises import imports_of_grader, missing_docstrings
 from grader.records import KERNELS_FILE
-from grader.release import ASSIGNMENTS, FAST_FILE, HIDDEN, SOLUTIONS, build, leaks, out_of_date
+from grader.release import ASSIGNMENTS, FAST_FILE, SOLUTIONS, MakeNotebooks, build, hidden_in, leaks, out_of_date
 
 # What a dry run of each looks at, besides what its checks ask of the kernels that are raced.
 DRY_RUNS: Mapping[str, DryRunOf] = {REFERENCE: "problem", FAST: "kernels"}
@@ -54,8 +54,12 @@ def lint(
     device: DeviceName = "simulated",
     progress: Progress = lambda done, of, verdict: None,
     make_executor: MakeExecutor = process_pool,
+    notebooks: MakeNotebooks | None = None,
 ) -> tuple[Row, ...]:
-    """Everything that lint says of one assignment. Raises CourseError, UsageError; the rest are rows."""
+    """Everything that lint says of one assignment. Raises CourseError, UsageError; the rest are rows.
+
+    ``notebooks`` makes an assignment's released notebooks of its name; None where there is no nbgrader to do so.
+    """
     assignment = course.assignment(name)
     source = course.file.parent / SOLUTIONS / assignment.name
     with tempfile.TemporaryDirectory(prefix="warpgrade-lint-") as temporary:
@@ -85,7 +89,7 @@ def lint(
     rows.append(_enough(mutants, course.authoring.mutants))
     rows += _written(source)
     rows += notebook_rows(source, assignment, course.authoring.questions)
-    rows += _release(course, assignment, source)
+    rows += _release(course, assignment, source, notebooks)
     return tuple(rows)
 
 
@@ -140,11 +144,12 @@ def _written(source: Path) -> Iterator[Row]:
     yield Row("checks", not imports, imports[0] if imports else "use the fixture `submission` alone")
 
 
-def _release(course: Course, assignment: Assignment, source: Path) -> Iterator[Row]:
+def _release(course: Course, assignment: Assignment, source: Path, notebooks: MakeNotebooks | None) -> Iterator[Row]:
     target = course.file.parent / ASSIGNMENTS / assignment.name
     try:
-        old = out_of_date(course, assignment.name)
-        files = build(course, assignment.name)
+        made = None if notebooks is None else notebooks(assignment.name)
+        old = out_of_date(course, assignment.name, made)
+        files = build(course, assignment.name, made)
     except GraderError as error:
         yield Row("release", False, str(error))
         return
@@ -154,7 +159,6 @@ def _release(course: Course, assignment: Assignment, source: Path) -> Iterator[R
     there = {str(p.relative_to(target)): p for p in sorted(target.rglob("*.py")) if p.is_file()}
     edited = (target / KERNELS_FILE).read_text("utf-8").splitlines() != files[KERNELS_FILE].splitlines()
     texts = {name: p.read_text("utf-8") for name, p in there.items() if not (edited and name == KERNELS_FILE)}
-    shown = [f"{target / name} must not be there" for name in HIDDEN if (target / name).exists()]
-    problems = [*shown, *leaks(source, texts)]
+    problems = [*hidden_in(target), *leaks(source, texts)]
     note = "up to date, shows nothing hidden" + ("; kernels.py has been edited since" if edited else "")
     yield Row("release", not problems, problems[0] if problems else note)

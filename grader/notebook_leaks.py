@@ -7,13 +7,12 @@ find nothing (line ends and quotes are escaped): what is searched are the string
 from __future__ import annotations
 
 import ast
-import json
 import re
 from collections.abc import Iterator
 from typing import Any
 
 from grader.errors import ReleaseError
-from grader.notebook import Cell, NotebookError, read_cells
+from grader.notebook import Cell, NotebookError, read_cells, read_document
 from grader.stub import BEGIN, regions, squeezed, telling_lines
 
 CELL_KEYS = frozenset({"id", "cell_type", "metadata", "source", "outputs", "execution_count", "attachments"})
@@ -38,9 +37,12 @@ def shown_lines(file: str, text: str) -> Iterator[tuple[str, str]]:
 def traces(file: str, text: str) -> Iterator[str]:
     """What a released notebook may not hold, whatever its source: outputs, unknown keys, regions of nbgrader's."""
     notebook = _parsed(file, text)
-    for key in sorted(notebook.get("metadata", {}).keys() - NOTEBOOK_METADATA):
+    for key in sorted(_keys(notebook.get("metadata")) - NOTEBOOK_METADATA):
         yield f"{file}: the notebook has metadata {key!r}"
     for cell in notebook["cells"]:
+        if not isinstance(cell, dict):
+            yield f"{file}: holds {cell!r}, which is no cell"
+            continue
         where = f"{file}: cell {cell.get('id')!r}"
         if cell.get("outputs"):
             yield f"{where} has outputs"
@@ -48,11 +50,15 @@ def traces(file: str, text: str) -> Iterator[str]:
             yield f"{where} has an execution count"
         for key in sorted(cell.keys() - CELL_KEYS):
             yield f"{where} has a key {key!r}"
-        for key in sorted(cell.get("metadata", {}).keys() - CELL_METADATA):
+        for key in sorted(_keys(cell.get("metadata")) - CELL_METADATA):
             yield f"{where} has metadata {key!r}"
     for place, line in shown_lines(file, text):
         if any(f"{marker} {region}" in line for region in REGIONS for marker in ("BEGIN", "END")):
             yield f"{place}: a marker of nbgrader's is left: {line.strip()}"
+
+
+def _keys(value: object) -> set[str]:
+    return set(value) if isinstance(value, dict) else set()
 
 
 def key_leaks(source: str, released: str, file: str) -> Iterator[str]:
@@ -109,9 +115,10 @@ def read(file: str, text: str) -> tuple[Cell, ...]:
 
 
 def _parsed(file: str, text: str) -> Any:
-    read(file, text)
-    notebook = json.loads(text)
-    return notebook
+    try:
+        return read_document(text)
+    except NotebookError as error:
+        raise ReleaseError(f"{file}: {error}") from None
 
 
 def _strings(place: str, value: object) -> Iterator[tuple[str, str]]:

@@ -11,7 +11,7 @@ import ast
 import hashlib
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -30,6 +30,7 @@ COPIED = (PROBLEM_FILE, PUBLIC_FILE)
 FAST_FILE = "fast.py"
 HIDDEN = (HIDDEN_FILE, WRONG_FOLDER, FAST_FILE)
 
+MakeNotebooks = Callable[[str], Mapping[str, str]]  # of an assignment's name: the released ones, name → text
 State = Literal["new", "unchanged", "replaced", "kept"]
 
 

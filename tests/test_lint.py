@@ -245,7 +245,7 @@ def test_a_release_that_is_out_of_date_is_a_problem(course: Course) -> None:
 @pytest.mark.parametrize("name", ["wrong", "fast.py", "test_hidden.py"])
 def test_something_hidden_in_the_release_is_a_problem(course: Course, name: str) -> None:
     (course.file.parent / "assignments/01" / name).mkdir()
-    assert "must not be there" in rows_of(course)["release"].note
+    assert "must not lie in a released folder" in rows_of(course)["release"].note
 
 
 def test_a_solution_line_in_another_released_file_is_a_problem(course: Course) -> None:

@@ -106,10 +106,17 @@ def test_whatever_shows_something_hidden_is_refused_with_its_cell(course: Course
     assert not (course.file.parent / "assignments").exists()
 
 
-@pytest.mark.parametrize("text", ["", "{broken", "[]", '{"cells": 3}', '{"cells": ["a"]}', "[" * 100_000])
+@pytest.mark.parametrize("text", ["", "{broken", "[]", '{"cells": 3}', "[" * 100_000])
 def test_what_is_no_notebook_is_refused_with_a_sentence(course: Course, text: str) -> None:
     with pytest.raises(ReleaseError, match=f"{NOTEBOOK}: expected a notebook"):
         build(course, "01", {NOTEBOOK: text})
+
+
+def test_what_is_no_cell_is_refused(course: Course) -> None:
+    notebook = json.loads(released()[NOTEBOOK])
+    notebook["cells"].append("answer")
+    with pytest.raises(ReleaseError, match="holds 'answer', which is no cell"):
+        build(course, "01", {NOTEBOOK: json.dumps(notebook)})
 
 
 def test_a_part_without_a_cell_or_with_two_is_refused(course: Course) -> None:

@@ -6,7 +6,7 @@ In: what typer has read from the command line. Out: text, files, and an exit cod
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,7 +20,7 @@ from grader.errors import GraderError, UsageError
 if TYPE_CHECKING:
     from grader.course import Course
     from grader.records import Verdict
-    from grader.release import Released
+    from grader.release import MakeNotebooks, Released
 
 
 @app.command()
@@ -126,14 +126,17 @@ def _what_was_done(done: Released) -> str:
     return "; ".join(did + kept) or "nothing changed"
 
 
-def _notebooks(course: Course) -> Callable[[str], dict[str, str]] | None:
+def _notebooks(course: Course) -> MakeNotebooks | None:
     """What makes an assignment's released notebooks; None, and a sentence, where nbgrader is missing for it."""
     from grader.release import SOLUTIONS
 
     if not any((course.file.parent / SOLUTIONS).glob("*/*.ipynb")):
         return lambda name: {}  # nothing that nbgrader, which takes seconds to start, would be needed for
     if find_spec("nbgrader") is None:
-        typer.echo("notebooks are left as they are: nbgrader makes them, `pip install warpgrade[classroom]`", err=True)
+        typer.echo(
+            "notebooks are left as they are: nbgrader makes them, and `pip install warpgrade[classroom]` installs it",
+            err=True,
+        )
         return None
     from grader.nbgrader_plugin.generate import notebooks
 
@@ -150,12 +153,15 @@ def lint(assignments: Numbers = None, workers: Workers = CORES, device: OnDevice
 
     course = course_here()
     require_device_once(device)
+    notebooks = _notebooks(course)
     problems = 0
     for name in assignments or course.assignments:
         title = course.assignment(name).name
         _solutions(course, title)
         with progress_bar(f"lint {title}") as progress:
-            rows = lint_assignment(course, name, judge_task, workers=workers, device=device, progress=progress)
+            rows = lint_assignment(
+                course, name, judge_task, workers=workers, device=device, progress=progress, notebooks=notebooks
+            )
         typer.echo(f"{title} {course.assignment(name).title}")
         say(plain_table, [(MARKS[row.ok], row.what, row.note) for row in rows])
         typer.echo("")

@@ -175,7 +175,8 @@ def test_a_cell_more_with_submissions_in_the_gradebook_says_what_to_do(
     assert files_of(root / "assignments") == before
 
 
-def test_nbgraders_own_converters_are_refused(root: Path, python: Run) -> None:
+def test_nbgraders_own_converters_are_refused(root: Path, python: Run, nbgrader_command: Run) -> None:
+    assert nbgrader_command("generate_assignment", "01").returncode == 0
     for kind, taken, written in (
         ("GenerateAssignment", "source_directory", "release_directory"),
         ("Autograde", "submitted_directory", "autograded_directory"),
