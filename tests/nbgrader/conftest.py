@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ from notebook_course import ROOT, write_notebook_course
 Run = Callable[..., subprocess.CompletedProcess[str]]
 # nbgrader as a command, whether or not the environment's scripts have been made.
 COMMAND = "import sys; from nbgrader.apps.nbgraderapp import main; sys.argv[0] = 'nbgrader'; main()"
+# Judges by words in kernels.py, see class_judges.by_text, without a child process for each check.
+FAKE_JUDGE = "import class_judges, grader.judging; grader.judging.judge_task = class_judges.by_text\n"
 API = """\
 import json, sys
 from nbgrader.apps import NbGraderAPI, NbGrader
@@ -46,7 +49,10 @@ def environment(tmp_path: Path) -> dict[str, str]:
     home.mkdir()
     places = {name: str(home / name.lower()) for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "IPYTHONDIR")}
     kept = {key: value for key, value in os.environ.items() if not key.startswith("JUPYTER")}
-    return kept | {"HOME": str(home), "PYTHONPATH": str(ROOT), **places}
+    # Where nbconvert's templates are, should its packages come from another environment than this Python's.
+    shared = Path(str(find_spec("nbconvert").origin)).parents[4] / "share/jupyter"
+    modules = os.pathsep.join(map(str, (ROOT, ROOT / "tests")))
+    return kept | {"HOME": str(home), "PYTHONPATH": modules, "JUPYTER_PATH": str(shared), **places}
 
 
 @pytest.fixture
@@ -61,8 +67,12 @@ def python(tmp_path: Path, root: Path, environment: dict[str, str]) -> Run:
 
 @pytest.fixture
 def nbgrader_command(python: Run) -> Run:
-    """``nbgrader`` with its arguments, in the course."""
-    return lambda *arguments, **more: python(COMMAND, *arguments, **more)
+    """``nbgrader`` with its arguments, in the course. ``before`` is Python that runs first, say ``FAKE_JUDGE``."""
+
+    def run(*arguments: str, before: str = "", **more: str) -> subprocess.CompletedProcess[str]:
+        return python(before + COMMAND, *arguments, **more)
+
+    return run
 
 
 @pytest.fixture
