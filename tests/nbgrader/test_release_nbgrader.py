@@ -7,6 +7,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -282,3 +283,30 @@ def test_a_source_that_nbgrader_cannot_convert_is_told_in_one_sentence(root: Pat
         notebooks(load_course(root / "course.yml"), "01")
     assert capfd.readouterr() == ("", "")
     assert json.loads(notebook_text(cells()))
+
+
+GRADER = "import sys; from grader.cli import main; sys.argv[0] = 'grader'; main()"
+
+
+def test_grader_release_makes_what_nbgrader_makes(root: Path, python: Run, nbgrader_command: Run) -> None:
+    done = python(GRADER, "release", "--bundle")
+    assert done.returncode == 0, done.stderr
+    made = files_of(root / "assignments/01")
+    assert set(made) == RELEASED
+    assert not (root / "gradebook.db").exists()
+    with zipfile.ZipFile(root / "dist/tiny-student.zip") as zipped:
+        assert zipped.read(f"tiny/assignments/01/{NOTEBOOK}") == made[NOTEBOOK]
+    assert nbgrader_command("generate_assignment", "01").returncode == 0
+    assert files_of(root / "assignments/01") == made
+
+
+def test_grader_release_without_nbgrader_leaves_notebooks_and_says_so(root: Path, python: Run) -> None:
+    assert python(GRADER, "release").returncode == 0
+    before = files_of(root / "assignments/01")
+    public = root / "solutions/01/test_public.py"
+    public.write_text(public.read_text().replace("[1, 33]", "[1, 34]"))
+    done = python("import sys; sys.modules['nbgrader'] = None\n" + GRADER, "release", "01")
+    assert done.returncode == 0, done.stderr
+    assert "notebooks are left as they are" in done.stderr
+    after = files_of(root / "assignments/01")
+    assert {file for file in after if after[file] != before[file]} == {"test_public.py"}
