@@ -11,10 +11,12 @@ import contextlib
 import multiprocessing
 import os
 import signal
+import stat
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Literal
@@ -24,6 +26,7 @@ from grader.device_names import DeviceName
 from grader.dry_run import DryRunOf
 from grader.errors import CourseError, Fault, GraderError
 from grader.judge import RACES_LATER
+from grader.late import MAX_TIMESTAMP, TIMESTAMP_FILE, read_timestamp
 from grader.records import CheckResult, PartScore, State, Verdict, date_now
 from grader.scoring import score, settled
 
@@ -62,6 +65,26 @@ def submissions(folder: Path, assignment: str) -> tuple[dict[str, Path], tuple[s
     students = sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
     handed_in = {s.name: s / assignment for s in students if os.path.lexists(s / assignment)}
     return handed_in, tuple(s.name for s in students if s.name not in handed_in)
+
+
+def timestamp_of(folder: Path) -> datetime | str | None:
+    """When ``folder/timestamp.txt`` says it was handed in; None without that file; a str says what is wrong with it.
+
+    The folder may be a stranger's: links are not followed, a pipe is not waited for.
+    """
+    if folder.is_symlink():
+        return None  # judging it says so
+    try:
+        fd = os.open(folder / TIMESTAMP_FILE, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(fd, "rb") as file:
+            ordinary = stat.S_ISREG(os.fstat(fd).st_mode)
+            text = file.read(MAX_TIMESTAMP + 1).decode("utf-8", "replace") if ordinary else ""
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        return f"{TIMESTAMP_FILE} cannot be read ({error.strerror or error}), so nothing is off for being late"
+    moment = read_timestamp(text)
+    return moment or f"{TIMESTAMP_FILE} names no date and time, so nothing is off for being late"
 
 
 class WorkerPool(ProcessPoolExecutor):

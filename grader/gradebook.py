@@ -111,11 +111,12 @@ def read_results(file: Path) -> tuple[Verdict, ...]:
 
 
 def to_csv(verdicts: Sequence[Verdict]) -> str:
-    """One row per student: points of each part, total, points judged, why, when, and whether there was a submission."""
+    """One row per student: points of each part, total, points judged, why, when, if handed in at all, how late."""
     parts = [part for part in PARTS if any(p.part == part for v in verdicts for p in v.parts)]
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
     head = ["student", "assignment", *parts, "total", "points", "points_judged", "device", "why", "date", "handed_in"]
+    head += ["late_seconds", "penalty", "final"]
     rows.writerow(head)
     for verdict in verdicts:
         earned = {p.part: p.earned for p in verdict.parts if p.judged == p.points}
@@ -131,6 +132,9 @@ def to_csv(verdicts: Sequence[Verdict]) -> str:
                 cell(verdict.summary),
                 cell(verdict.date),
                 "yes" if verdict.handed_in else "no",
+                verdict.late_seconds,
+                "" if verdict.total is None else verdict.penalty,
+                "" if verdict.final is None else verdict.final,
             ]
         )
     return text.getvalue()

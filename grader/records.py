@@ -251,6 +251,8 @@ class Verdict:
     ``total`` is None while points wait to be judged; ``summary`` is one sentence that says why the score is as it is.
     ``seed`` drew the inputs, None where nothing was judged: the instructor's, never a student's. ``date`` is when it
     was judged, in UTC (ISO 8601). ``handed_in`` is False for a student without a submission: 0 points, no check.
+    ``handed_in_at`` is when that was, in UTC (ISO 8601), "" if unknown; ``late_seconds`` is since the due date, and
+    ``penalty`` the points off ``total`` for it.
     """
 
     student: str
@@ -267,3 +269,11 @@ class Verdict:
     seed: int | None = None
     date: str = ""
     handed_in: bool = True
+    handed_in_at: str = ""
+    late_seconds: float = 0.0
+    penalty: float = 0.0
+
+    @property
+    def final(self) -> float | None:
+        """The total without what is off for being late; None while points wait to be judged."""
+        return None if self.total is None else round(max(0.0, self.total - self.penalty), 2)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -37,10 +38,19 @@ def grade(
     because something was not measured, say speed without a GPU, leave it 0. What a run that is ended before has judged
     is in results/NN.partial.json and results/NN.partial.csv.
     """
-    from grader.classroom import NOTHING_HANDED_IN, Task, by_student, not_judged, nothing_handed_in, submissions
+    from grader.classroom import (
+        NOTHING_HANDED_IN,
+        Task,
+        by_student,
+        not_judged,
+        nothing_handed_in,
+        submissions,
+        timestamp_of,
+    )
     from grader.classroom import grade as grade_class
     from grader.gradebook import PartialResults, write_results
     from grader.judging import judge_task, require_device_once
+    from grader.late import with_penalty
     from grader.progress import progress_bar
     from grader.reports.terminal import class_table
     from grader.reports.text import clean
@@ -58,14 +68,21 @@ def grade(
     require_device_once(device)
     tasks = [Task(checks, folder, student, device) for student, folder in handed_in.items()]
     without = [nothing_handed_in(student, policy) for student in absent]
+    moments = {student: timestamp_of(folder) for student, folder in handed_in.items()}
     waiting = [not_judged(task, policy, "the run was ended before this submission was judged") for task in tasks]
     partial = PartialResults(results, policy.name, by_student(waiting, without))
+
+    def with_late(verdict: Verdict) -> Verdict:
+        moment = moments[verdict.student]
+        if isinstance(moment, str):
+            return replace(verdict, summary=f"{verdict.summary}; {moment}")
+        return with_penalty(verdict, course.grading.late, policy.due, moment)
 
     try:
         with partial, progress_bar(f"grading {policy.name}") as show:
 
             def progress(done: int, of: int, verdict: Verdict) -> None:
-                partial.add(verdict)
+                partial.add(with_late(verdict))
                 show(done, of, verdict)
 
             judged = grade_class(
@@ -76,7 +93,7 @@ def grade(
                 progress=progress,
                 without_gpu=course.grading.without_gpu,
             )
-            verdicts = by_student(judged, without)
+            verdicts = by_student([with_late(verdict) for verdict in judged], without)
             files = write_results(results, policy.name, verdicts)
     except KeyboardInterrupt:
         kept = f"; {partial.judged} of {len(tasks)} verdicts are in {partial.json_file}" if partial.judged else ""

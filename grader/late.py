@@ -1,0 +1,88 @@
+"""What handing in late costs, by course.yml's ``late``, and when something was handed in. Pure; trusted process.
+
+In: the policy, a due date, the text of a timestamp.txt. Out: seconds and points. The percentage is one of the points
+earned, so that it means the same for whatever of a submission has been judged, and never takes more than there is.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from datetime import UTC, datetime, tzinfo
+from decimal import ROUND_HALF_UP, Decimal
+from fractions import Fraction
+from zoneinfo import ZoneInfo
+
+from grader.course import Late
+from grader.records import Verdict
+
+TIMESTAMP_FILE = "timestamp.txt"
+MAX_TIMESTAMP = 100  # characters; a date and the longest name of a time zone have fewer
+DAY = 86400
+HUNDREDTH = Decimal("0.01")
+
+
+def days_late(late: Late, seconds_late: float) -> int:
+    """The days begun after the grace time: 0 up to its last second, then 1. Raises ValueError for NaN or infinity."""
+    if not math.isfinite(seconds_late):
+        raise ValueError(f"expected seconds, found {seconds_late}")
+    # Exact: a float's quotient may lie above a whole number of days.
+    return max(0, math.ceil((Fraction(seconds_late) - Fraction(late.grace)) / DAY))
+
+
+def penalty(late: Late, seconds_late: float, earned: float) -> float:
+    """Points off, 0 to ``earned``, in hundredths, half up; 0 for what earned nothing. Raises ValueError as above."""
+    percent = min(days_late(late, seconds_late) * Fraction(str(late.per_day)), Fraction(str(late.cap)))
+    exact = Fraction(str(earned)) * percent / 100
+    rounded = (Decimal(exact.numerator) / Decimal(exact.denominator)).quantize(HUNDREDTH, ROUND_HALF_UP)
+    return max(0.0, min(float(rounded), earned))
+
+
+def seconds_late(due: datetime | None, handed_in_at: datetime | None) -> float:
+    """Seconds after ``due``, 0 if before it or if either is unknown. Both have a time zone."""
+    if due is None or handed_in_at is None:
+        return 0.0
+    return max(0.0, (handed_in_at - due).total_seconds())
+
+
+def read_timestamp(text: str) -> datetime | None:
+    """The moment that a timestamp.txt names, in UTC; None if it names none.
+
+    Understood are ISO 8601 and nbgrader's ``2027-03-02 10:00:00.000000 UTC``, also with another zone's name. Without a
+    zone it is UTC, as nbgrader has it. (``nbgrader.utils.parse_utc`` is the definition.)
+    """
+    words = text.split() if len(text) <= MAX_TIMESTAMP else []
+    try:
+        if len(words) == 3 and words[2][0].isalpha():
+            return _aware(datetime.fromisoformat(f"{words[0]} {words[1]}"), _zone(words[2])).astimezone(UTC)
+        joined = f"{words[0]} {''.join(words[1:])}" if len(words) > 1 else "".join(words)
+        return _aware(datetime.fromisoformat(joined), UTC).astimezone(UTC)
+    except (ValueError, OverflowError, OSError, KeyError):
+        return None  # ZoneInfo raises KeyErrors for unknown zones, OSErrors for names of folders of zones
+
+
+def _aware(moment: datetime, zone: tzinfo) -> datetime:
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=zone)
+
+
+def _zone(name: str) -> tzinfo:
+    return UTC if name.upper() in ("UTC", "GMT", "Z") else ZoneInfo(name)
+
+
+def with_penalty(verdict: Verdict, late: Late, due: datetime | None, handed_in_at: datetime | None) -> Verdict:
+    """``verdict`` with when it was handed in, how late that is, and the points off; nothing off an open total."""
+    if handed_in_at is None or not verdict.handed_in:
+        return verdict
+    seconds = seconds_late(due, handed_in_at)
+    lost = 0.0 if verdict.total is None else penalty(late, seconds, verdict.total)
+    days = days_late(late, seconds)
+    told = f"{days} {'day' if days == 1 else 'days'} late"
+    if verdict.total is not None:
+        told += f": {lost:g} points off, which leaves {round(verdict.total - lost, 2):g}"
+    return replace(
+        verdict,
+        handed_in_at=handed_in_at.isoformat(timespec="seconds"),
+        late_seconds=seconds,
+        penalty=lost,
+        summary=f"{verdict.summary}; {told}" if days and late.per_day else verdict.summary,
+    )
