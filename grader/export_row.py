@@ -1,0 +1,42 @@
+"""A student's score in an assignment, on its way to another system. Pure; trusted process.
+
+In and out: data alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from grader.records import CheckResult
+
+
+@dataclass(frozen=True)
+class Row:
+    """A student's score in an assignment. ``raw`` is what was earned, ``penalty`` is off it for being late.
+
+    ``parts`` maps each part of the assignment to its points, ``raw``, ``penalty`` and ``score`` are points too; None
+    where they wait to be judged, and ``why`` says why. ``due`` and ``timestamp`` are dates as text, "" if unknown.
+    ``checks`` are what a student may see, where that is known.
+    """
+
+    assignment: str
+    student: str
+    parts: Mapping[str, float | None]
+    raw: float | None
+    penalty: float | None
+    score: float | None
+    max_score: float
+    first_name: str = ""
+    last_name: str = ""
+    email: str = ""
+    due: str = ""
+    timestamp: str = ""
+    why: str = ""
+    checks: tuple[CheckResult, ...] = ()
+    part_points: Mapping[str, float] | None = None
+
+
+def points_text(points: float | None) -> str:
+    """Points in hundredths; blank where they wait to be judged."""
+    return "" if points is None else str(round(float(points), 2))

@@ -1,0 +1,307 @@
+"""Archives of an LMS, of browsers and of students: each kernels.py reaches its student, and nothing else comes out."""
+
+from __future__ import annotations
+
+import io
+import os
+import stat
+import struct
+import zipfile
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from grader import handed_in as module
+from grader.handed_in import HandedIn, handed_in
+
+NOTEBOOKS = ("matmul.ipynb",)
+DAY1, DAY2 = (2027, 3, 1, 10, 0, 0), (2027, 3, 2, 10, 0, 0)
+
+
+def zipped(*files: tuple[str, bytes] | tuple[str, bytes, tuple[int, ...]]) -> bytes:
+    """A zip of (name, bytes[, date]); names go in as they are, backslashes too."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text, *date in files:
+            info = zipfile.ZipInfo("x", *(date or [DAY1]))  # type: ignore[arg-type]
+            info.filename = name
+            info.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(info, text)
+    return made.getvalue()
+
+
+def found(tmp_path: Path, **archives: bytes) -> HandedIn:
+    folder = tmp_path / "archive"
+    folder.mkdir(exist_ok=True)
+    for name, data in archives.items():
+        (folder / f"{name}.zip").write_bytes(data)
+    return handed_in(folder, NOTEBOOKS, top=("03", "submissions"))
+
+
+def test_only_kernels_only_the_notebook_and_both(tmp_path: Path) -> None:
+    got = found(
+        tmp_path,
+        lms=zipped(
+            ("ada/kernels.py", b"a"), ("bob/matmul.ipynb", b"{}"), ("cy/kernels.py", b"c"), ("cy/matmul.ipynb", b"{c}")
+        ),
+    )
+    assert got.files == {
+        "ada": {"kernels.py": b"a"},
+        "bob": {"matmul.ipynb": b"{}"},
+        "cy": {"kernels.py": b"c", "matmul.ipynb": b"{c}"},
+    }
+    assert got.notes == ()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "ada/kernels.py",
+        "ada/work/week 3/kernels.py",
+        "ada\\kernels.py",
+        "ada\\work\\kernels (1).py",
+        "ada/kernels (1).py",
+        "ada/kernels(12).py",
+        "ada/kernels-2.py",
+        "ada/kernels_3.py",
+        "ada/kernels - Copy.py",
+        "ada/kernels - Kopie (2).py",
+        "ada/Kernels.PY",
+        "./ada/./kernels.py",
+        "03/ada/kernels.py",
+        "Submissions/03/ada/kernels.py",
+        "ada/my_solution.py",
+    ],
+)
+def test_kernels_are_found_whatever_systems_made_of_their_name(tmp_path: Path, name: str) -> None:
+    assert found(tmp_path, lms=zipped((name, b"a"))).files == {"ada": {"kernels.py": b"a"}}
+
+
+@pytest.mark.parametrize("name", ["kernels2d.py", "old_kernels.py", "kernels.py.bak", "kernels1.py", "kernels.txt"])
+def test_what_only_resembles_it_is_not_taken_beside_the_real_one(tmp_path: Path, name: str) -> None:
+    got = found(tmp_path, lms=zipped((f"ada/{name}", b"other", DAY2), ("ada/kernels.py", b"a")))
+    assert got.files == {"ada": {"kernels.py": b"a"}}
+
+
+def test_of_several_files_of_other_names_none_is_guessed(tmp_path: Path) -> None:
+    got = found(tmp_path, lms=zipped(("ada/one.py", b"1"), ("ada/two.py", b"2"), ("ada/essay.pdf", b"3")))
+    assert got.files == {}
+    assert got.notes == ("ada: no kernels.py; found 'one.py', 'two.py', 'essay.pdf'",)
+
+
+@pytest.mark.parametrize(
+    ("files", "newest"),
+    [
+        ([("ada/kernels.py", b"old", DAY1), ("ada/b/kernels.py", b"new", DAY2)], b"new"),
+        ([("ada/kernels.py", b"new", DAY2), ("ada/kernels (1).py", b"old", DAY1)], b"new"),
+        ([("ada/kernels (10).py", b"new"), ("ada/kernels (9).py", b"old"), ("ada/kernels.py", b"first")], b"new"),
+        ([("ada/backup/kernels.py", b"deep"), ("ada/kernels.py", b"top")], b"top"),
+    ],
+)
+def test_of_resubmissions_the_newest_is_taken(tmp_path: Path, files: list[tuple[str, bytes]], newest: bytes) -> None:
+    for order in (files, files[::-1]):
+        got = found(tmp_path, lms=zipped(*order))
+        assert got.files == {"ada": {"kernels.py": newest}}
+        assert got.notes == ("ada: more than one kernels.py; the newest is taken",)
+
+
+def test_a_later_download_wins_over_an_earlier_one(tmp_path: Path) -> None:
+    first, second = zipped(("ada/kernels.py", b"old", DAY1)), zipped(("ada/kernels.py", b"new", DAY2))
+    assert found(tmp_path, a=second, b=first).files == {"ada": {"kernels.py": b"new"}}
+
+
+def test_moodles_canvass_and_blackboards_names_are_known(tmp_path: Path) -> None:
+    got = found(
+        tmp_path,
+        moodle=zipped(
+            ("Ada King_4711_assignsubmission_file_/kernels.py", b"a"),
+            ("Bob O_Neil_4712_assignsubmission_file_kernels (1).py", b"b"),
+            ("Zoë_4713_assignsubmission_file/sub/kernels.py", b"z"),
+        ),
+        canvas=zipped(("kimcy_123_456_kernels-1.py", b"c"), ("leedan_LATE_124_457_kernels.py", b"d")),
+        board=zipped(
+            ("HW 3_eve_attempt_2027-03-01-22-10-05_kernels.py", b"old"),
+            ("HW 3_flo_attempt_2027-03-01-22-10-05.txt", b"?"),
+        ),
+    )
+    assert {student: files["kernels.py"] for student, files in got.files.items() if "kernels.py" in files} == {
+        **{"Ada King": b"a", "Bob O_Neil": b"b", "Zoë": b"z", "kimcy": b"c", "leedan": b"d", "eve": b"old"}
+    }
+    assert got.files["eve"]["timestamp.txt"] == b"2027-03-01T22:10:05+00:00"
+
+
+def test_two_students_of_one_name_stay_two(tmp_path: Path) -> None:
+    names = "Ada King_{}_assignsubmission_file_/kernels.py"
+    got = found(tmp_path, lms=zipped((names.format(1), b"one"), (names.format(2), b"two")))
+    assert got.files == {"Ada King_1": {"kernels.py": b"one"}, "Ada King_2": {"kernels.py": b"two"}}
+
+
+def test_a_zip_in_a_zip_is_its_students_and_a_zip_in_that_is_not_opened(tmp_path: Path) -> None:
+    deep = zipped(("kernels.py", b"deep"))
+    inner = zipped(("work\\kernels.py", b"a"), ("more.zip", deep))
+    assert found(tmp_path, lms=zipped(("ada/work.zip", inner))).files == {"ada": {"kernels.py": b"a"}}
+    only = zipped(("more.zip", deep))
+    assert found(tmp_path, lms=zipped(("ada/work.zip", only))).files == {}
+
+
+def test_a_students_own_zip_is_named_after_them(tmp_path: Path) -> None:
+    folder = tmp_path / "archive"
+    (folder / "dan").mkdir(parents=True)
+    (folder / "dan/work.zip").write_bytes(zipped(("src/kernels.py", b"d")))
+    (folder / "eve").mkdir()
+    (folder / "eve/kernels.py").write_bytes(b"e")
+    (folder / "kimcy_123_456_work.zip").write_bytes(zipped(("kernels.py", b"c")))
+    assert found(tmp_path, ada=zipped(("kernels.py", b"a"), ("sub/matmul.ipynb", b"{}"))).files == {
+        "ada": {"kernels.py": b"a", "matmul.ipynb": b"{}"},
+        "dan": {"kernels.py": b"d"},
+        "eve": {"kernels.py": b"e"},
+        "kimcy": {"kernels.py": b"c"},
+    }
+
+
+def test_names_without_the_flag_for_utf8_are_read_as_what_they_are(tmp_path: Path) -> None:
+    def unflagged(name: bytes) -> bytes:
+        data = zipped(("~" * len(name), b"a"))
+        return data.replace(b"~" * len(name), name)
+
+    assert list(found(tmp_path, lms=unflagged("müller/kernels.py".encode())).files) == ["müller"]
+    assert list(found(tmp_path, lms=unflagged("müller/kernels.py".encode("cp437"))).files) == ["müller"]
+    assert list(found(tmp_path, lms=zipped(("mu\u0308ller/kernels.py", b"a"))).files) == ["müller"]
+    assert list(found(tmp_path, lms=zipped(("王/kernels.py", b"a"))).files) == ["王"]
+
+
+def with_mode(name: str, mode: int, text: bytes) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        info = zipfile.ZipInfo(name, DAY1)
+        info.create_system = 3
+        info.external_attr = mode << 16
+        archive.writestr(info, text)
+        archive.writestr(zipfile.ZipInfo("bob/kernels.py", DAY1), b"b")
+    return made.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("archive", "said"),
+    [
+        (with_mode("ada/kernels.py", stat.S_IFLNK | 0o777, b"/etc/passwd"), "a link"),
+        (with_mode("ada/kernels.py", stat.S_IFIFO | 0o644, b""), "no ordinary file"),
+        (zipped(("../ada/kernels.py", b"a"), ("bob/kernels.py", b"b")), "leaves its folder"),
+        (zipped(("ada/../../kernels.py", b"a"), ("bob/kernels.py", b"b")), "leaves its folder"),
+        (zipped(("..\\ada\\kernels.py", b"a"), ("bob/kernels.py", b"b")), "leaves its folder"),
+        (zipped(("/ada/kernels.py", b"a"), ("bob/kernels.py", b"b")), "leaves its folder"),
+        (zipped(("C:\\ada\\kernels.py", b"a"), ("bob/kernels.py", b"b")), "leaves its folder"),
+        (zipped(("a*a/kernels.py", b"a"), ("bob/kernels.py", b"b")), "no name for a student's folder"),
+        (zipped(("a\x1b[31m/kernels.py", b"a"), ("bob/kernels.py", b"b")), "no name for a student's folder"),
+        (zipped(("<img src=x>/kernels.py", b"a"), ("bob/kernels.py", b"b")), "no name for a student's folder"),
+        (zipped(("a" * 300 + "/kernels.py", b"a"), ("bob/kernels.py", b"b")), "too long a name"),
+        (zipped(("kernels (1).txt", b"a"), ("bob/kernels.py", b"b")), "no student's name in it"),
+    ],
+)
+def test_what_is_no_file_of_a_student_is_left_out_and_named(tmp_path: Path, archive: bytes, said: str) -> None:
+    got = found(tmp_path, lms=archive)
+    assert got.files == {"bob": {"kernels.py": b"b"}}
+    assert len(got.notes) == 1
+    assert said in got.notes[0]
+
+
+def test_an_encrypted_entry_is_said_to_be(tmp_path: Path) -> None:
+    data = bytearray(zipped(("ada/kernels.py", b"a")))
+    for signature, flags in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        data[data.index(signature) + flags] |= 1
+    got = found(tmp_path, lms=bytes(data))
+    assert (got.files, got.notes) == ({}, ("lms.zip, ada/kernels.py: encrypted, left out",))
+
+
+def test_a_bomb_is_read_no_further_than_its_bound(tmp_path: Path) -> None:
+    huge = zipped(("kernels.py", b"\0" * (module.MAX_FILE + 1)))
+    assert len(huge) < 10_000
+    for archive in (zipped(("ada/kernels.py", b"\0" * (module.MAX_FILE + 1))), zipped(("ada/work.zip", huge))):
+        got = found(tmp_path, lms=archive)
+        assert got.files == {}
+        assert "larger than 4,194,304 bytes, left out" in got.notes[0]
+
+
+def test_an_archive_that_lies_about_sizes_gains_nothing(tmp_path: Path) -> None:
+    data = bytearray(zipped(("ada/kernels.py", b"\0" * (module.MAX_FILE * 2))))
+    at = data.index(b"PK\x01\x02")
+    data[at + 24 : at + 28] = struct.pack("<I", 10)  # "uncompressed size"
+    got = found(tmp_path, lms=bytes(data))
+    assert got.files == {}
+    assert "ada" in got.notes[0]
+
+
+def test_all_that_one_student_may_have_read_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MAX_STUDENT", 1000)
+    many = [(f"ada/{n}/kernels.py", b"\0" * 400) for n in range(50)]
+    got = found(tmp_path, lms=zipped(*many, ("bob/kernels.py", b"b")))
+    assert list(got.files) == ["ada", "bob"]
+    assert any("larger than" in note for note in got.notes)
+
+
+def test_a_flood_of_entries_is_cut_and_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MAX_NESTED_ENTRIES", 10)
+    inner = zipped(("kernels.py", b"a"), *((f"{n}.txt", b"") for n in range(30)))
+    got = found(tmp_path, lms=zipped(("ada/work.zip", inner)))
+    assert got.files == {"ada": {"kernels.py": b"a"}}
+    assert got.notes == ("ada: work.zip: 31 entries, of which the first 10 were read",)
+
+
+def test_links_and_pipes_among_the_downloads_are_not_read(tmp_path: Path) -> None:
+    folder = tmp_path / "archive"
+    (folder / "ada").mkdir(parents=True)
+    (tmp_path / "outside.zip").write_bytes(zipped(("eve/kernels.py", b"e")))
+    (folder / "ada/kernels.py").symlink_to("/etc/passwd")
+    (folder / "lms.zip").symlink_to(tmp_path / "outside.zip")
+    (folder / "bob").mkdir()
+    os.mkfifo(folder / "bob/kernels.py")
+    got = handed_in(folder, NOTEBOOKS)
+    assert got.files == {}
+    assert sorted(got.notes) == [
+        "ada/kernels.py: a link, not followed",
+        "bob: kernels.py: cannot be read: no ordinary file",
+        "lms.zip: a link, not followed",
+    ]
+
+
+def test_what_systems_add_is_nobodys_work(tmp_path: Path) -> None:
+    names = ("__MACOSX/ada/._kernels.py", "ada/.ipynb_checkpoints/matmul.ipynb", "ada/._kernels.py", "ada/.kernels.py")
+    got = found(tmp_path, lms=zipped(*((name, b"?", DAY2) for name in names), ("ada/kernels.py", b"a")))
+    assert (got.files, got.notes) == ({"ada": {"kernels.py": b"a"}}, ())
+
+
+def test_a_pattern_of_ones_own_names_students_files_and_times(tmp_path: Path) -> None:
+    folder = tmp_path / "archive"
+    folder.mkdir()
+    (folder / "all.zip").write_bytes(
+        zipped(("g1-ada-20270301-kernels.py", b"old"), ("g1-ada-20270302-kernels.py", b"new"), ("readme.py", b""))
+    )
+    pattern = r"g\d-(?P<student_id>\w+)-(?P<timestamp>\d+)-(?P<file_id>\w+)"
+    got = handed_in(folder, NOTEBOOKS, pattern)
+    assert got.files == {"ada": {"kernels.py": b"new", "timestamp.txt": b"2027-03-02T00:00:00+00:00"}}
+    assert "readme.py: no student's name in it, left out" in got.notes
+
+
+@pytest.mark.parametrize("data", [b"", b"PK", b"no zip at all", zipped(("ada/kernels.py", b"a"))[:-30]])
+def test_a_broken_archive_is_named_and_the_others_are_read(tmp_path: Path, data: bytes) -> None:
+    got = found(tmp_path, broken=data, fine=zipped(("bob/kernels.py", b"b")))
+    assert got.files == {"bob": {"kernels.py": b"b"}}
+    assert got.notes[0].startswith("broken.zip: cannot be read: ")
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
+@given(st.data())
+def test_no_archive_whatever_is_in_it_is_an_exception(tmp_path: Path, data: st.DataObject) -> None:
+    text = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=30)
+    names = data.draw(st.lists(st.one_of(text, text.map(lambda name: f"{name}/kernels.py")), max_size=5, unique=True))
+    archive = bytearray(zipped(*((name, b"x") for name in names)))
+    for _ in range(data.draw(st.integers(0, 3))):
+        archive[data.draw(st.integers(0, len(archive) - 1))] = data.draw(st.integers(0, 255))
+    got = found(tmp_path, lms=bytes(archive))
+    for student, files in got.files.items():
+        assert "/" not in student
+        assert "\\" not in student
+        assert student not in ("", ".", "..")
+        assert set(files) <= {"kernels.py", "matmul.ipynb", "timestamp.txt"}
