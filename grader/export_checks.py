@@ -85,9 +85,8 @@ def junit_files(rows: Sequence[Row]) -> Mapping[str, str]:
         ]
         counts = {kind: sum(case.find(tag) is not None for case in cases) for kind, tag in _JUNIT_COUNTS.items()}
         name = _xml(f"{row.assignment}/{row.student}")
-        suite = ET.SubElement(
-            root, "testsuite", name=name, tests=str(len(cases)), **{key: str(count) for key, count in counts.items()}
-        )
+        attributes = {"name": name, "tests": str(len(cases)), **{key: str(count) for key, count in counts.items()}}
+        suite = ET.SubElement(root, "testsuite", attributes)
         if row.timestamp:
             suite.set("timestamp", _xml(row.timestamp))
         properties = ET.SubElement(suite, "properties")

@@ -49,7 +49,7 @@ def read_timestamp(text: str) -> datetime | None:
     """The moment that a timestamp.txt names, in UTC; None if it names none.
 
     Understood are ISO 8601 and nbgrader's ``2027-03-02 10:00:00.000000 UTC``, also with another zone's name. Without a
-    zone it is UTC, as nbgrader has it. (``nbgrader.utils.parse_utc`` is the definition.)
+    zone, or with one that nobody knows, it is UTC, as in ``nbgrader.utils.parse_utc``.
     """
     words = text.split() if len(text) <= MAX_TIMESTAMP else []
     try:
@@ -57,8 +57,8 @@ def read_timestamp(text: str) -> datetime | None:
             return _aware(datetime.fromisoformat(f"{words[0]} {words[1]}"), _zone(words[2])).astimezone(UTC)
         joined = f"{words[0]} {''.join(words[1:])}" if len(words) > 1 else "".join(words)
         return _aware(datetime.fromisoformat(joined), UTC).astimezone(UTC)
-    except (ValueError, OverflowError, OSError, KeyError):
-        return None  # ZoneInfo raises KeyErrors for unknown zones, OSErrors for names of folders of zones
+    except (ValueError, OverflowError):
+        return None
 
 
 def _aware(moment: datetime, zone: tzinfo) -> datetime:
@@ -66,7 +66,10 @@ def _aware(moment: datetime, zone: tzinfo) -> datetime:
 
 
 def _zone(name: str) -> tzinfo:
-    return UTC if name.upper() in ("UTC", "GMT", "Z") else ZoneInfo(name)
+    try:
+        return UTC if name.upper() in ("UTC", "GMT", "Z") else ZoneInfo(name)
+    except (ValueError, OSError, KeyError):  # no such zone; OSErrors are for names of folders of zones
+        return UTC
 
 
 def with_penalty(verdict: Verdict, late: Late, due: datetime | None, handed_in_at: datetime | None) -> Verdict:

@@ -1,0 +1,114 @@
+"""nbgrader's gradebook as rows for exports. nbgrader's process, or that of `grader export`.
+
+In: an open Gradebook, the course, its folder of submissions. Out: a Row for each assignment and student. nbgrader's own
+scores count what was not judged as 0; here it is None: cells that wait for a person or a GPU, and submissions that
+nobody has autograded yet. Points off for being late are those of today's policy and score.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from datetime import UTC, datetime
+from typing import Any
+
+from nbgrader.api import Gradebook, MissingEntry
+
+from grader.course import Late
+from grader.export_row import Row
+from grader.late import penalty
+from grader.records import PARTS
+
+NOTHING_HANDED_IN = "nothing handed in"
+NOT_AUTOGRADED = "handed in, not autograded yet"
+NEWER = "handed in again, not autograded since"
+WAITS = "waits for a score: "
+# Of two timestamps of one moment, one from a text and one from a database, in seconds.
+SAME_MOMENT = 1.0
+
+# When an assignment was handed in by a student: None if not at all, True if at a time that is not known.
+HandedInAt = Callable[[str, str], datetime | bool | None]
+
+
+def rows(
+    gradebook: Gradebook,
+    late: Late,
+    handed_in_at: HandedInAt = lambda assignment, student: None,
+    *,
+    assignments: Collection[str] = (),
+    students: Collection[str] = (),
+) -> tuple[Row, ...]:
+    """Rows in the gradebook's order of assignments, then students; of those given only, if any are given."""
+    made = []
+    for assignment in gradebook.assignments:
+        if assignments and assignment.name not in assignments:
+            continue
+        for student in gradebook.students:
+            if students and student.id not in students:
+                continue
+            try:
+                submission = gradebook.find_submission(assignment.name, student.id)
+            except MissingEntry:
+                submission = None
+            moment = handed_in_at(assignment.name, student.id)
+            made.append(_row(assignment, student, submission, moment, late))
+    return tuple(made)
+
+
+def _row(assignment: Any, student: Any, submission: Any, moment: datetime | bool | None, late: Late) -> Row:
+    grades = [grade for notebook in submission.notebooks for grade in notebook.grades] if submission is not None else []
+    parts: dict[str, float | None] = {}
+    points: dict[str, float] = {}
+    for cell in (cell for notebook in assignment.notebooks for cell in notebook.grade_cells):
+        if cell.name in PARTS:
+            parts[cell.name], points[cell.name] = 0.0, cell.max_score
+    for grade in grades:
+        if grade.name in parts:
+            parts[grade.name] = None if waits(grade) else grade.score
+    why = _why(submission, grades, moment)
+    raw = off = score = None
+    if not why or why == NOTHING_HANDED_IN:
+        raw = round(float(sum(grade.score for grade in grades)), 2)
+        off = penalty(late, submission.total_seconds_late, raw) if submission is not None else 0.0
+        score = round(max(0.0, raw - off), 2)
+    elif not why.startswith(WAITS):
+        parts = dict.fromkeys(parts)  # what an older hand-in earned says nothing about this one
+    return Row(
+        assignment=assignment.name,
+        student=student.id,
+        parts=parts,
+        raw=raw,
+        penalty=off,
+        score=score,
+        max_score=assignment.max_score,
+        first_name=student.first_name or "",
+        last_name=student.last_name or "",
+        email=student.email or "",
+        due=_date(assignment.duedate),
+        timestamp=_date(submission.timestamp) if submission is not None else "",
+        why=why,
+        part_points=points,
+    )
+
+
+def waits(grade: Any) -> bool:
+    """Whether a cell has no score yet. A score by hand is one, also where a later run asks to look at it again."""
+    return grade.manual_score is None and (grade.needs_manual_grade or grade.auto_score is None)
+
+
+def _why(submission: Any, grades: list[Any], moment: datetime | bool | None) -> str:
+    """Why there is no score, or it is 0; "" where there is one."""
+    if submission is None:
+        return NOT_AUTOGRADED if moment else NOTHING_HANDED_IN
+    if not grades:
+        return NOT_AUTOGRADED
+    if isinstance(moment, datetime):
+        known = submission.timestamp
+        if known is None or (moment - known.replace(tzinfo=UTC)).total_seconds() > SAME_MOMENT:
+            return NEWER
+    waiting = [grade.name for grade in grades if waits(grade)]
+    return WAITS + ", ".join(waiting) if waiting else ""
+
+
+def _date(moment: datetime | None) -> str:
+    """As nbgrader's CSV has it: the gradebook's UTC without a zone."""
+    return "" if moment is None else str(moment)

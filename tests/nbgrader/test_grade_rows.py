@@ -1,0 +1,143 @@
+"""nbgrader's gradebook, exported: blank for what was not judged, 0 for who handed in nothing, late by today's score."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+pytest.importorskip("nbgrader", reason="nbgrader is not installed")
+
+import tiny_course as tiny
+from nbgrader.api import Base, Gradebook
+from nbgrader.preprocessors import AssignLatePenalties
+from sqlalchemy import create_engine
+from traitlets.config import LoggingConfigurable
+
+from grader.course import Late
+from grader.nbgrader_plugin.export_plugins import CanvasExport, CsvExport, MoodleExport, submitted_in
+from grader.nbgrader_plugin.grade_rows import rows
+from grader.nbgrader_plugin.late_penalty import LatePenalty
+
+# nbgrader 0.9.6 declares its tables in a way that SQLAlchemy 2.1 warns of.
+pytestmark = pytest.mark.filterwarnings("ignore")
+LATE = Late.model_validate({"per_day": 10, "grace": "1h", "cap": 50})
+COURSE = "grading: {late: {per_day: 10, grace: 1h, cap: 50}}\n" + tiny.COURSE
+
+
+@pytest.fixture
+def gradebook(tmp_path: Path) -> Iterator[Gradebook]:
+    """Assignment 01 with parts correctness and speed; ada, bob and cy."""
+    url = f"sqlite:///{tmp_path}/gradebook.db"
+    engine = create_engine(url)
+    Base.metadata.create_all(engine)  # and no alembic, which takes seconds
+    engine.dispose()
+    with Gradebook(url) as found:
+        found.add_assignment("01", duedate="2027-03-01T22:59:00+00:00")
+        found.add_notebook("matmul", "01")
+        for part, points in (("correctness", 60), ("speed", 40)):
+            found.add_grade_cell(part, "matmul", "01", max_score=points, cell_type="code")
+        for student in ("ada", "bob", "cy"):
+            found.add_student(student)
+        yield found
+
+
+def autograded(gradebook: Gradebook, student: str, timestamp: str | None = None, **scores: float | None) -> Any:
+    """As SaveJudgedGrades leaves a submission: None for what waits."""
+    gradebook.add_submission("01", student, **({"timestamp": timestamp} if timestamp else {}))
+    for part, points in scores.items():
+        grade = gradebook.find_grade(part, "matmul", "01", student)
+        grade.auto_score, grade.needs_manual_grade = points, points is None
+    gradebook.db.commit()
+    return gradebook.find_submission("01", student)
+
+
+def by_student(gradebook: Gradebook, **more: Any) -> dict[str, tuple[float | None, float | None, float | None]]:
+    return {row.student: (row.raw, row.penalty, row.score) for row in rows(gradebook, LATE, **more)}
+
+
+def test_what_waits_is_blank_and_nothing_handed_in_is_zero(gradebook: Gradebook) -> None:
+    autograded(gradebook, "ada", correctness=60.0, speed=20.0)
+    autograded(gradebook, "bob", correctness=60.0, speed=None)
+    assert by_student(gradebook) == {"ada": (80, 0, 80), "bob": (None, None, None), "cy": (0, 0, 0)}
+    found = {row.student: row for row in rows(gradebook, LATE)}
+    assert found["bob"].parts == {"correctness": 60.0, "speed": None}
+    assert (found["bob"].why, found["cy"].why) == ("waits for a score: speed", "nothing handed in")
+    assert found["ada"].max_score == 100
+
+
+def test_a_score_by_hand_ends_the_waiting_also_after_a_later_run(gradebook: Gradebook) -> None:
+    autograded(gradebook, "bob", correctness=60.0, speed=None)
+    grade = gradebook.find_grade("speed", "matmul", "01", "bob")
+    grade.manual_score, grade.needs_manual_grade = 12.5, True  # nbgrader's "look at it again"
+    grade.extra_credit = 3.0
+    gradebook.db.commit()
+    assert by_student(gradebook)["bob"] == (75.5, 0, 75.5)
+
+
+def test_points_off_follow_the_score_of_today(gradebook: Gradebook) -> None:
+    submission = autograded(gradebook, "ada", "2027-03-03T10:00:00+00:00", correctness=60.0, speed=20.0)
+    submission.notebooks[0].late_submission_penalty = 1.0  # of a score from before
+    gradebook.db.commit()
+    assert by_student(gradebook)["ada"] == (80, 16, 64)
+    gradebook.find_grade("speed", "matmul", "01", "ada").manual_score = 40
+    gradebook.db.commit()
+    assert by_student(gradebook)["ada"] == (100, 20, 80)
+    gradebook.grant_extension("01", "ada", days=1)
+    assert by_student(gradebook)["ada"] == (100, 10, 90)
+
+
+def test_handed_in_and_not_autograded_is_blank(gradebook: Gradebook, tmp_path: Path) -> None:
+    autograded(gradebook, "ada", "2027-03-01T10:00:00+00:00", correctness=60.0, speed=20.0)
+    autograded(gradebook, "bob", "2027-03-01T10:00:00+00:00", correctness=60.0, speed=20.0)
+    for student, text in (("ada", "2027-03-01 10:00:00.000000 UTC"), ("bob", "2027-03-01T11:00:00+00:00")):
+        folder = tiny.write_kernels(tmp_path / "submitted" / student / "01")
+        (folder / "timestamp.txt").write_text(text)
+    tiny.write_kernels(tmp_path / "submitted/cy/01")
+    known = submitted_in(tmp_path / "submitted")
+    assert by_student(gradebook, handed_in_at=known) == {
+        "ada": (80, 0, 80),
+        "bob": (None, None, None),
+        "cy": (None, None, None),
+    }
+    assert by_student(gradebook, handed_in_at=known, students=["ada"], assignments=["01"]) == {"ada": (80, 0, 80)}
+    assert by_student(gradebook, handed_in_at=known, assignments=["02"]) == {}
+
+
+@pytest.mark.parametrize(
+    ("plugin", "name", "column"),
+    [(CsvExport, "grades.csv", "score"), (CanvasExport, "canvas.csv", "01"), (MoodleExport, "moodle.csv", "01")],
+)
+def test_nbgraders_export_is_blank_where_nothing_was_judged(
+    gradebook: Gradebook, tmp_path: Path, plugin: type[CsvExport], name: str, column: str, monkeypatch: Any
+) -> None:
+    root = tiny.write_course(tmp_path, course=COURSE)
+    for student in ("ada", "bob", "cy"):
+        gradebook.update_or_create_student(student, last_name='=HYPERLINK("http://x")')
+    autograded(gradebook, "ada", correctness=60.0, speed=20.0)
+    autograded(gradebook, "bob", correctness=60.0, speed=None)
+    tiny.write_kernels(root / "submitted/cy/01")
+    monkeypatch.chdir(root)
+    plugin().export(gradebook)
+    with (root / name).open(newline="") as file:
+        scores = [line[column] for line in csv.DictReader(file)]
+    assert scores[-3:] == ["80.0", "", ""]
+    assert '"=HYPERLINK' not in (root / name).read_text()
+    done = plugin(to=str(tmp_path / "elsewhere.csv"))
+    done.export(gradebook)
+    assert (tmp_path / "elsewhere.csv").read_text() == (root / name).read_text()
+
+
+def test_the_late_plugin_takes_percent_of_the_points_earned(tmp_path: Path) -> None:
+    class Converter(LoggingConfigurable):  # type: ignore[misc]
+        coursedir = SimpleNamespace(root=str(tiny.write_course(tmp_path, course=COURSE)))
+
+    exporter = LoggingConfigurable(parent=Converter())
+    plugin = LatePenalty(parent=AssignLatePenalties(parent=exporter))
+    assert plugin.late_submission_penalty("ada", 44.44, 3600 + 1) == 4.44
+    assert plugin.late_submission_penalty("ada", 44.44, 3600) == 0
+    assert plugin.late_submission_penalty("ada", 0.0, 1e6) == 0
