@@ -52,7 +52,7 @@ def assert_one_sentence(done: subprocess.CompletedProcess[str], said: str, code:
 def test_help_names_every_command(tmp_path: Path) -> None:
     done = grader("--help", cwd=tmp_path)
     assert done.returncode == 0
-    for command in ("check", "grade", "release", "lint", "demo", "doctor"):
+    for command in ("check", "grade", "export", "release", "lint", "demo", "doctor"):
         assert f"\n  {command} " in done.stdout
         assert grader(command, "--help", cwd=tmp_path).returncode == 0
     assert all(len(line) <= 80 for line in done.stdout.splitlines())
