@@ -123,8 +123,8 @@ def _report(check: CheckResult) -> str:
 
 
 def _xml(text: str) -> str:
-    """``clean`` text: what XML 1.0 cannot hold is among the characters that a terminal obeys, but for two."""
-    return encodable(clean(text)).replace("\ufffe", "").replace("\uffff", "")
+    """``clean`` text: all that XML 1.0 cannot hold is among the characters that a terminal obeys, or that are none."""
+    return encodable(clean(text))
 
 
 def _file_name(name: str) -> str:

@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from xml.etree import ElementTree as ET
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from grader.course import Assignment, Late
@@ -183,6 +183,7 @@ def test_no_cell_is_a_formula_or_reaches_another_column(to: str, text: str, star
 
 
 @pytest.mark.parametrize("to", WRITERS)
+@example(text="\ufffe\uffff\x00\x0b\ud800\x7f]]>")
 @given(text=st.text(max_size=30))
 def test_any_name_gives_files_that_can_be_written_and_read(to: str, text: str) -> None:
     checks = (replace(PASSED, passed=False, printed=text, failure=Failure("x", text, text, text)),)

@@ -6,6 +6,7 @@ import io
 import os
 import stat
 import struct
+import tracemalloc
 import zipfile
 from pathlib import Path
 
@@ -222,6 +223,16 @@ def test_a_bomb_is_read_no_further_than_its_bound(tmp_path: Path) -> None:
         got = found(tmp_path, lms=archive)
         assert got.files == {}
         assert "larger than 4,194,304 bytes, left out" in got.notes[0]
+
+
+def test_a_bomb_takes_no_more_memory_than_its_bound(tmp_path: Path) -> None:
+    archive = zipped(("ada/kernels.py", b"\0" * (16 * module.MAX_FILE)))
+    tracemalloc.start()
+    try:
+        found(tmp_path, lms=archive)
+        assert tracemalloc.get_traced_memory()[1] < 4 * module.MAX_FILE
+    finally:
+        tracemalloc.stop()
 
 
 def test_an_archive_that_lies_about_sizes_gains_nothing(tmp_path: Path) -> None:
