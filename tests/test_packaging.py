@@ -43,7 +43,7 @@ def test_ci_runs_what_the_readme_says() -> None:
 
 @pytest.mark.skipif(not (ROOT / ".git").exists(), reason="not a git checkout")
 @pytest.mark.parametrize(
-    "path", ["submitted/a/01/kernels.py", "autograded/x", "feedback/x", "results/01.json", "gradebook.db"]
+    "path", ["submitted/a/01/kernels.py", "autograded/x", "feedback/x", "results/01.json", "gradebook.db", "exported/x"]
 )
 def test_what_a_course_produces_is_never_committed(path: str) -> None:
     assert _run("git", "check-ignore", path).strip() == path

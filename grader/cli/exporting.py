@@ -112,11 +112,6 @@ def _gradebook_rows(
     if url.startswith("sqlite:///") and not Path(url.removeprefix("sqlite:///")).is_file():
         raise UsageError(f"expected a gradebook at {url}, found none")
 
-    from nbgrader.api import Gradebook
+    from grader.nbgrader_plugin.export_plugins import rows_of_database
 
-    from grader.nbgrader_plugin.export_plugins import submitted_in
-    from grader.nbgrader_plugin.grade_rows import rows
-
-    with Gradebook(url, course.course.id) as gradebook:
-        found = rows(gradebook, course.grading.late, submitted_in(submitted), assignments=names)
-    return found, url.rpartition("@")[2] if "@" in url else url
+    return rows_of_database(url, course, submitted, names), url.rpartition("@")[2] if "@" in url else url

@@ -6,6 +6,7 @@ In: nbgrader's gradebook, the course. Out: a file, written whole or not at all.
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 from datetime import datetime
 from pathlib import Path
 from typing import ClassVar
@@ -14,7 +15,9 @@ from nbgrader.api import Gradebook
 from nbgrader.plugins import CsvExportPlugin
 
 from grader.classroom import timestamp_of
+from grader.course import Course
 from grader.export import WRITERS
+from grader.export_row import Row
 from grader.gradebook import write_atomically
 from grader.nbgrader_plugin.grade_rows import HandedInAt, rows
 from grader.nbgrader_plugin.late_penalty import course_of_converter
@@ -56,6 +59,12 @@ class MoodleExport(CsvExport):
     """``--exporter=grader.nbgrader_plugin.MoodleExport``: for "Import > CSV file" in Moodle's gradebook."""
 
     writer = "moodle"
+
+
+def rows_of_database(url: str, course: Course, submitted: Path, assignments: Collection[str]) -> tuple[Row, ...]:
+    """The rows of the gradebook at a database's URL. nbgrader makes the database where there is none."""
+    with Gradebook(url, course.course.id) as gradebook:
+        return rows(gradebook, course.grading.late, submitted_in(submitted), assignments=assignments)
 
 
 def submitted_in(folder: Path) -> HandedInAt:
