@@ -11,7 +11,6 @@ import contextlib
 import multiprocessing
 import os
 import signal
-import stat
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
@@ -25,9 +24,10 @@ from grader.course import Assignment
 from grader.device_names import DeviceName
 from grader.dry_run import DryRunOf
 from grader.errors import CourseError, Fault, GraderError
+from grader.intake import NO_FILE, ordinary_bytes
 from grader.judge import RACES_LATER
 from grader.late import MAX_TIMESTAMP, TIMESTAMP_FILE, read_timestamp
-from grader.records import CheckResult, PartScore, State, Verdict, date_now
+from grader.records import CheckResult, Failure, PartScore, State, Verdict, date_now
 from grader.scoring import score, settled
 
 Judge = Callable[["Task"], Verdict]
@@ -72,18 +72,12 @@ def timestamp_of(folder: Path) -> datetime | str | None:
 
     The folder may be a stranger's: links are not followed, a pipe is not waited for.
     """
-    if folder.is_symlink():
+    if folder.is_symlink() or not folder.is_dir():
         return None  # judging it says so
-    try:
-        fd = os.open(folder / TIMESTAMP_FILE, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        with os.fdopen(fd, "rb") as file:
-            ordinary = stat.S_ISREG(os.fstat(fd).st_mode)
-            text = file.read(MAX_TIMESTAMP + 1).decode("utf-8", "replace") if ordinary else ""
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except OSError as error:
-        return f"{TIMESTAMP_FILE} cannot be read ({error.strerror or error}), so nothing is off for being late"
-    moment = read_timestamp(text)
+    content = ordinary_bytes(folder / TIMESTAMP_FILE, MAX_TIMESTAMP)
+    if isinstance(content, Failure):
+        return None if content.kind == NO_FILE else f"{content.what.rstrip('.')}, so nothing is off for being late"
+    moment = read_timestamp(content.decode("utf-8", "replace"))
     return moment or f"{TIMESTAMP_FILE} names no date and time, so nothing is off for being late"
 
 

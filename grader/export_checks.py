@@ -22,7 +22,9 @@ def gradescope_files(rows: Sequence[Row]) -> Mapping[str, str]:
     """``<assignment>/<student>/results.json``, as an autograder of Gradescope leaves one for each submission.
 
     Keys and levels are those of gradescope-autograders.readthedocs.io, "Autograder Specifications". There, a
-    result must have a score; who has none yet has no file. Hidden checks are ``after_published``.
+    result must have a score; who has none yet has no file. The score at the top overrides those of tests. Hidden
+    checks are ``after_published``, not ``hidden``, which is for tests that earn nothing: with such tests in it, a
+    total is shown to students when grades are published.
     """
     files = {}
     for row in rows:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import io
 import re
-import unicodedata
 import zipfile
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from grader.archives import BROKEN, Entry, entries, ignored, nfc, open_ordinary, reason, show
+from grader.intake import student_name_problem
 from grader.late import TIMESTAMP_FILE, read_timestamp
 from grader.records import KERNELS_FILE
 
@@ -27,8 +27,6 @@ MAX_ENTRIES = 200_000  # in one archive of a class
 MAX_NESTED_ENTRIES = 5_000
 MAX_NOTES_OF_ONE = 5
 MAX_OTHERS = 4  # files of other names that are kept until it is known whether they are needed
-# Of names of students: what has a meaning in nbgrader's patterns, in a path or in a page.
-_NO_NAME = frozenset("*?[]<>\"&'`\\/{}|:")
 # Moodle: a folder "Ada King_123456_assignsubmission_file_" per student, or files with that in front of their name.
 _MOODLE = re.compile(r"(?P<name>.+?)_(?P<number>\d+)_assignsubmission_(?:file|onlinetext)_?(?P<rest>.*)", re.DOTALL)
 # Canvas: "kingada_123_456_kernels.py", "kingada_LATE_123_456_kernels-1.py" (user's and submission's numbers).
@@ -151,10 +149,14 @@ def _take(found: _Found, entry: Entry, stem: str, owner: str = "") -> None:
         _read_nested(found, data, shown, student)
     else:
         file, number = wanted or (name, 0)
+        kept = _timestamp(data) if file == TIMESTAMP_FILE else data
+        if kept is None:
+            found.notes.append(f"{shown}: names no date and time, left out")
+            return
         found.order += 1
         moment = found.times.get(student)
         date = tuple(moment.timetuple()[:6]) if moment and found.pattern else entry.date
-        _keep(found, student, file, (_Age(date, number, (-len(rest), -found.order)), data), asked=wanted is not None)
+        _keep(found, student, file, (_Age(date, number, (-len(rest), -found.order)), kept), asked=wanted is not None)
 
 
 def _keep(found: _Found, student: str, file: str, one: tuple[_Age, bytes], *, asked: bool) -> None:
@@ -211,6 +213,12 @@ def _by_lms(parts: tuple[str, ...]) -> re.Match[str] | None:
     return next((match for match in (form.fullmatch(parts[0]) for form in forms) if match is not None), None)
 
 
+def _timestamp(data: bytes) -> bytes | None:
+    """The moment of a timestamp.txt in a form that nbgrader reads rightly; it takes a zone ``+0100`` for seconds."""
+    moment = read_timestamp(data.decode("utf-8", "replace"))
+    return None if moment is None else moment.isoformat().encode()
+
+
 def _note_time(found: _Found, student: str, text: str | None) -> None:
     moment = read_timestamp(text or "")
     if moment is not None:
@@ -251,8 +259,9 @@ def _result(found: _Found) -> HandedIn:
     notes = list(found.notes)
     for (student, file), (age, data) in sorted(found.best.items(), key=lambda item: item[0]):
         name = _named(found, student)
-        if not _fit_for_a_folder(name):
-            notes.append(f"{name!r}: no name for a student's folder, left out")
+        problem = student_name_problem(name)
+        if problem is not None:
+            notes.append(f"{problem}; left out")
         elif (name, file) not in ages or ages[name, file] < age:
             ages[name, file] = age
             files.setdefault(name, {})[file] = data
@@ -278,8 +287,3 @@ def _take_the_only_one(found: _Found, student: str, others: Mapping[str, tuple[_
 def _named(found: _Found, student: str) -> str:
     name, _, number = student.partition("\0")
     return f"{name}_{number}" if number and len(found.names.get(name, ())) > 1 else name
-
-
-def _fit_for_a_folder(name: str) -> bool:
-    visible = all(unicodedata.category(c)[0] != "C" and c not in _NO_NAME for c in name)
-    return bool(name.strip()) and visible and not name.startswith(".") and len(name.encode()) <= 200

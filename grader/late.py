@@ -72,10 +72,15 @@ def _zone(name: str) -> tzinfo:
         return UTC
 
 
-def with_penalty(verdict: Verdict, late: Late, due: datetime | None, handed_in_at: datetime | None) -> Verdict:
-    """``verdict`` with when it was handed in, how late that is, and the points off; nothing off an open total."""
+def with_penalty(verdict: Verdict, late: Late, due: datetime | None, handed_in_at: datetime | str | None) -> Verdict:
+    """``verdict`` with when it was handed in, how late that is, and the points off; nothing off an open total.
+
+    ``handed_in_at`` is what ``classroom.timestamp_of`` answers: a str says why the moment is not known.
+    """
     if handed_in_at is None or not verdict.handed_in:
         return verdict
+    if isinstance(handed_in_at, str):
+        return replace(verdict, summary=f"{verdict.summary}; {handed_in_at}")
     seconds = seconds_late(due, handed_in_at)
     lost = 0.0 if verdict.total is None else penalty(late, seconds, verdict.total)
     days = days_late(late, seconds)

@@ -1,6 +1,7 @@
-"""Runs Python as a command would, in a process forked from a clean one that has nbgrader imported already.
+"""Runs Python as a command would, in a process forked from a clean one that has nbgrader and us imported already.
 
-nbgrader takes three seconds to import; tests of it start many processes, since what changes nbgrader must stay in one.
+They take four seconds to import; tests of them start many processes, since what changes nbgrader must stay in one.
+Importing changes nothing: nbgrader_config.py does.
 """
 
 from __future__ import annotations
@@ -14,12 +15,18 @@ from collections.abc import Mapping
 from pathlib import Path
 
 SECONDS = 120
+PRELOADED = [
+    "nbgrader.apps.nbgraderapp",
+    "nbgrader.server_extensions.formgrader.formgrader",
+    "grader.nbgrader_plugin",
+    "grader.cli",
+]
 
 
 def run(code: str, *arguments: str, cwd: Path, env: Mapping[str, str], out: Path) -> subprocess.CompletedProcess[str]:
     """What ``python -c code arguments`` gives; ``out`` is a folder for its output. Raises TimeoutError."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["nbgrader.apps.nbgraderapp", "nbgrader.server_extensions.formgrader.formgrader"])
+    context.set_forkserver_preload(PRELOADED)
     files = (out / "stdout", out / "stderr")
     process = context.Process(target=_child, args=(code, arguments, str(cwd), dict(env), *map(str, files)))
     process.start()

@@ -116,6 +116,12 @@ def test_a_verdict_says_how_late_and_what_is_left() -> None:
     assert found.summary == "fine; 2 days late: 16 points off, which leaves 64"
 
 
+def test_a_moment_that_is_not_known_takes_nothing_off_and_is_told() -> None:
+    found = with_penalty(VERDICT, POLICY, DUE, "timestamp.txt is a link, so nothing is off for being late")
+    assert (found.total, found.penalty, found.final, found.handed_in_at) == (80, 0, 80, "")
+    assert found.summary == "fine; timestamp.txt is a link, so nothing is off for being late"
+
+
 def test_an_open_total_stays_open_and_has_no_points_off() -> None:
     found = with_penalty(replace(VERDICT, total=None), POLICY, DUE, DUE + timedelta(days=1, hours=2))
     assert (found.total, found.penalty, found.final) == (None, 0, None)

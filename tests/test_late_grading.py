@@ -5,20 +5,29 @@ from __future__ import annotations
 import csv
 import json
 import os
+import subprocess
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
+import class_judges
 import tiny_course as tiny
-from test_cli import grader
 
-from grader.classroom import timestamp_of
-from grader.gradebook import read_results
+from grader.classroom import Task, timestamp_of
+from grader.gradebook import read_results, write_results
 
 COURSE = """\
 grading: {without_gpu: scale, late: {per_day: 10, grace: 1h, cap: 50}}
 """ + tiny.COURSE.replace("timeouts: 500 ms", "timeouts: 5 s").replace(
     "title: Doubling", "title: Doubling\n    due: 2027-03-01T23:59:00+01:00"
 )
+# The command, but for the judge, who takes a second for each submission.
+ALL_RIGHT = """\
+import class_judges, grader.judging
+grader.judging.judge_task = class_judges.full_marks
+from grader.cli import main
+main()
+"""
 
 
 def test_who_is_late_has_points_off_and_is_told(tmp_path: Path) -> None:
@@ -32,7 +41,15 @@ def test_who_is_late_has_points_off_and_is_told(tmp_path: Path) -> None:
         folder = tiny.write_kernels(root / "submitted" / student / "01")
         if text is not None:
             (folder / "timestamp.txt").write_text(text)
-    done = grader("grade", "1", "--workers", "1", cwd=root)
+    done = subprocess.run(
+        [sys.executable, "-c", ALL_RIGHT, "grade", "1", "--workers", "1"],
+        cwd=root,
+        env={**os.environ, "COLUMNS": "80", "PYTHONPATH": str(Path(__file__).parent)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
     assert done.returncode == 0, done
     rows = {row["student"]: row for row in csv.DictReader((root / "results/01.csv").read_text().splitlines())}
     assert {name: (row["total"], row["penalty"], row["final"]) for name, row in rows.items()} == {
@@ -49,15 +66,13 @@ def test_who_is_late_has_points_off_and_is_told(tmp_path: Path) -> None:
 
 
 def test_results_from_before_there_was_a_late_policy_are_still_read(tmp_path: Path) -> None:
-    root = tiny.write_course(tmp_path, course=COURSE)
-    tiny.write_kernels(root / "submitted/ada/01")
-    grader("grade", "1", cwd=root)
-    document = json.loads((root / "results/01.json").read_text())
+    file, _ = write_results(tmp_path, "01", [class_judges.full_marks(Task(tmp_path, tmp_path, "ada", "simulated"))])
+    document = json.loads(file.read_text())
     for name in ("handed_in_at", "late_seconds", "penalty"):
         del document["verdicts"][0][name]
-    (root / "results/01.json").write_text(json.dumps(document))
-    (verdict,) = read_results(root / "results/01.json")
-    assert verdict.final == verdict.total
+    file.write_text(json.dumps(document))
+    (verdict,) = read_results(file)
+    assert (verdict.final, verdict.late_seconds) == (100, 0)
 
 
 def test_a_timestamp_that_is_a_link_or_a_pipe_is_not_read(tmp_path: Path) -> None:

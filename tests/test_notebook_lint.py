@@ -51,16 +51,6 @@ def test_a_notebook_that_holds_its_promises_has_no_problem(course: Course) -> No
     assert rows["quiz"].note.startswith("2 questions, each with a key")
 
 
-def test_the_tiny_notebook_is_what_nbformat_writes_and_nbgrader_accepts(course: Course) -> None:
-    nbformat = pytest.importorskip("nbformat")
-    v3 = pytest.importorskip("nbgrader.nbgraderformat.v3")
-    text = (course.file.parent / "solutions/01" / tiny_notebook.NAME).read_text()
-    notebook = nbformat.reads(text, as_version=4)
-    nbformat.validate(notebook)
-    v3.MetadataValidatorV3().validate_nb(notebook)
-    assert nbformat.writes(notebook) == text.rstrip("\n")
-
-
 def test_an_assignment_without_notebook_and_quiz_has_no_row(tmp_path: Path) -> None:
     assert rows_of(load_course(tiny.write_course(tmp_path) / "course.yml")) == {}
 

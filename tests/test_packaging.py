@@ -60,6 +60,12 @@ def _imported(path: Path) -> set[str]:
     return found
 
 
+def test_no_folder_of_tests_takes_the_name_of_a_package() -> None:
+    """tests/ is on the path: there, a folder ``nbgrader`` is nbgrader wherever nbgrader is not installed."""
+    imported = set[str]().union(*map(_imported, (ROOT / "grader").rglob("*.py")))
+    assert not imported & {path.name for path in (ROOT / "tests").iterdir() if path.is_dir()}
+
+
 def test_what_the_package_imports_it_declares() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     of_package = packages_distributions()

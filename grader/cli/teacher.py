@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -73,10 +72,7 @@ def grade(
     partial = PartialResults(results, policy.name, by_student(waiting, without))
 
     def with_late(verdict: Verdict) -> Verdict:
-        moment = moments[verdict.student]
-        if isinstance(moment, str):
-            return replace(verdict, summary=f"{verdict.summary}; {moment}")
-        return with_penalty(verdict, course.grading.late, policy.due, moment)
+        return with_penalty(verdict, course.grading.late, policy.due, moments[verdict.student])
 
     try:
         with partial, progress_bar(f"grading {policy.name}") as show:

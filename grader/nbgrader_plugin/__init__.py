@@ -3,11 +3,13 @@
 In: nbgrader_config.py calls ``configure``. Out: nbgrader's settings; from then on nbgrader calls what is here.
 
 nbgrader's own converters do the work, on folders that were staged for them: ``generate`` for releases. ``guard`` keeps
-any other converter away, ``settings`` brings all of it together, ``workplace`` has the folders and the lock.
+any other converter away, ``workplace`` has the folders and the lock. What nbgrader has plugins for is in ``exchange``,
+``late_penalty``, ``zip_collect`` and ``export_plugins`` with ``grade_rows``. ``settings`` brings all of it together.
 """
 
 from __future__ import annotations
 
+from grader.nbgrader_plugin.export_plugins import CanvasExport, CsvExport, MoodleExport
 from grader.nbgrader_plugin.settings import configure, install
 
-__all__ = ["configure", "install"]
+__all__ = ["CanvasExport", "CsvExport", "MoodleExport", "configure", "install"]

@@ -1,7 +1,7 @@
-"""What makes nbgrader this course's: its settings, and our converters in the place of its own. nbgrader's process.
+"""What makes nbgrader this course's: its settings, and our classes in the place of its own. nbgrader's process.
 
 In: nbgrader's configuration object and the course's root, from nbgrader_config.py. Out: the settings in it, and, once
-for the process, the names in nbgrader's modules under which it looks up its converters.
+for the process, the names in nbgrader's modules under which it looks up its converters and its CSV.
 """
 
 from __future__ import annotations
@@ -21,14 +21,22 @@ from grader.course import FILE_NAME, load_course
 from grader.errors import GraderError
 from grader.nbgrader_plugin import generate
 from grader.nbgrader_plugin.exchange import FreshRelease
+from grader.nbgrader_plugin.export_plugins import CsvExport
 from grader.nbgrader_plugin.generate import CourseGenerate
 from grader.nbgrader_plugin.guard import Guard
+from grader.nbgrader_plugin.late_penalty import LatePenalty
+from grader.nbgrader_plugin.zip_collect import ByFolder, Unpack
 from grader.release import ASSIGNMENTS, SOLUTIONS
 
 # Modules in which nbgrader looks up a converter when it is asked for one, and the names there.
 CONVERTERS: dict[tuple[str, str], type] = {
     ("nbgrader.apps.api", "GenerateAssignment"): CourseGenerate,
     ("nbgrader.apps.generateassignmentapp", "GenerateAssignment"): CourseGenerate,
+}
+# The names by which ``nbgrader export --exporter=`` asks for nbgrader's CSV, which has 0 for what was not judged.
+EXPORTERS: dict[tuple[str, str], type] = {
+    (module, "CsvExportPlugin"): CsvExport
+    for module in ("nbgrader.plugins", "nbgrader.plugins.export", "nbgrader.apps.exportapp")
 }
 # Lists of preprocessors of converters that this course does not know: they begin, and end, with the guard.
 GUARDED = (
@@ -71,14 +79,18 @@ def _settings(root: Path) -> Config:
         c[section][name] = [Guard]
     generate.settings(c)
     c.ExchangeFactory.release_assignment = FreshRelease
+    c.AssignLatePenalties.plugin_class = LatePenalty
+    c.ExportApp.plugin_class = CsvExport
+    c.ZipCollectApp.extractor_plugin = Unpack
+    c.ZipCollectApp.collector_plugin = ByFolder
     # nbgrader's templates do not heed it everywhere; where they do, it helps.
     c.HTMLExporter.sanitize_html = True
     return c
 
 
 def install() -> None:
-    """Put our converters where nbgrader looks them up. For the whole process; more than once is as good as once."""
-    for (module, name), ours in CONVERTERS.items():
+    """Put our classes where nbgrader looks them up. For the whole process; more than once is as good as once."""
+    for (module, name), ours in (CONVERTERS | EXPORTERS).items():
         setattr(import_module(module), name, ours)
     _let_nbgrader_find_alembic()
     # nbgrader 0.9.6 declares its tables in a way that SQLAlchemy 2.1 warns of: nothing that an instructor could heed.

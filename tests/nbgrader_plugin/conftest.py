@@ -11,11 +11,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-pytest.importorskip("nbgrader", reason="nbgrader is not installed")
-
 import clean_process
+import pytest
 from notebook_course import ROOT, write_notebook_course
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -35,11 +32,42 @@ for name, *arguments in json.loads(sys.argv[1]):
 """
 
 
+# A gradebook as nbgrader makes it, but for the version of its tables, for which it starts alembic: that takes seconds.
+EMPTY_GRADEBOOK = """\
+from nbgrader.api import Base
+from sqlalchemy import create_engine
+Base.metadata.create_all(create_engine("sqlite:///gradebook.db"))
+"""
+
+
+@pytest.fixture(autouse=True, scope="session")
+def nbgrader_is_installed() -> None:
+    """Skips what needs nbgrader. It is not imported for that: each worker of pytest would take three seconds more."""
+    if find_spec("nbgrader") is None:
+        pytest.skip("nbgrader is not installed: pip install 'warpgrade[classroom]'")
+
+
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     """The root of a course with a notebook. There is solutions/ and course.yml only, no release and no gradebook."""
     (tmp_path / "course").mkdir()
     return write_notebook_course(tmp_path / "course")
+
+
+@pytest.fixture(scope="session")
+def empty_gradebook(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The file of a gradebook that has its tables and nothing in them."""
+    folder = tmp_path_factory.mktemp("gradebook")
+    done = clean_process.run(EMPTY_GRADEBOOK, cwd=folder, env=os.environ, out=folder)
+    assert done.returncode == 0, done.stderr
+    return (folder / "gradebook.db").read_bytes()
+
+
+@pytest.fixture
+def gradebook_file(root: Path, empty_gradebook: bytes) -> Path:
+    """The course's gradebook, empty: what is no test of the first command on a fresh clone begins with it."""
+    (root / "gradebook.db").write_bytes(empty_gradebook)
+    return root / "gradebook.db"
 
 
 @pytest.fixture

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
 import subprocess
-import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -15,13 +13,9 @@ from typing import Any
 import pytest
 from notebook_course import NOTEBOOK, POINTS, WHY, cell, cells, notebook_text
 
-from grader.course import load_course
-from grader.errors import ReleaseError
-from grader.nbgrader_plugin.generate import notebooks
-from grader.release import out_of_date, release
-
 Run = Callable[..., subprocess.CompletedProcess[str]]
 Api = Callable[..., list[dict[str, Any]]]
+GRADER = "import sys; from grader.cli import main; sys.argv[0] = 'grader'; main()"
 RELEASED = {"course.yml", NOTEBOOK, "kernels.py", "problem.py", "test_public.py"}
 PLAIN = """\
 c = get_config()
@@ -52,23 +46,28 @@ def left_over(root: Path) -> list[Path]:
     return [*root.glob(".staged-*"), *(root / "assignments").glob(".*")]
 
 
+@pytest.mark.usefixtures("gradebook_file")
 def test_plain_nbgrader_hands_out_the_solution(root: Path, nbgrader_command: Run) -> None:
     """Why all of this is needed: should this fail one day, nbgrader has changed."""
     (root / "nbgrader_config.py").write_text(PLAIN)
-    scripts = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    done = nbgrader_command("generate_assignment", "01", PATH=scripts)
+    done = nbgrader_command("generate_assignment", "01")
     assert done.returncode == 0, done.stderr
     out = files_of(root / "assignments/01")
     assert {"test_hidden.py", "fast.py", "wrong/forgotten_guard.py"} <= set(out)
     assert b"BEGIN SOLUTION" in out["kernels.py"]
 
 
-def test_no_hidden_file_after_the_command(root: Path, nbgrader_process: Run) -> None:
-    done = nbgrader_process("generate_assignment", "01")
+def test_no_hidden_file_after_the_command_on_a_fresh_clone_and_no_environment_has_been_activated(
+    root: Path, nbgrader_process: Run
+) -> None:
+    """For a new gradebook nbgrader starts the bare command alembic."""
+    done = nbgrader_process("generate_assignment", "01", PATH="/usr/bin:/bin")
+    assert "No such file or directory: 'alembic'" not in done.stderr
     assert done.returncode == 0, done.stderr
     assert_released(root)
 
 
+@pytest.mark.usefixtures("gradebook_file")
 def test_no_hidden_file_after_formgraders_button(root: Path, nbgrader_api: Api) -> None:
     (done,) = nbgrader_api(["generate_assignment", "01"])
     assert done["success"], done
@@ -87,15 +86,16 @@ def assert_released(root: Path) -> None:
     assert dict(found) == POINTS
 
 
-def test_a_committed_release_is_not_skipped_and_the_first_generation_makes_a_gradebook(
-    root: Path, nbgrader_command: Run
+def test_a_committed_release_is_not_skipped_and_stays_as_it_is(
+    root: Path, gradebook_file: Path, python: Run, nbgrader_command: Run
 ) -> None:
-    course = load_course(root / "course.yml")
-    release(course, "01", notebooks(course, "01"))
+    assert python(GRADER, "release").returncode == 0
+    before = files_of(root / "assignments")
     done = nbgrader_command("generate_assignment", "01")
     assert done.returncode == 0, done.stderr
+    assert "assignments/01: nothing changed" in done.stderr
+    assert files_of(root / "assignments") == before
     assert_released(root)
-    assert out_of_date(course, "01", notebooks(course, "01")) == ()
 
 
 BROKEN = {
@@ -108,24 +108,40 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("kind", BROKEN)
+# A button of Formgrader's, with another source notebook each time.
+REWRITE = """\
+from pathlib import Path
+from nbgrader.apps import NbGraderAPI
+def generate_from(self, text):
+    Path({path!r}).write_text(text)
+    return self.generate_assignment("01")
+NbGraderAPI.generate_from = generate_from
+"""
+
+
+@pytest.mark.usefixtures("gradebook_file")
 def test_a_failed_generation_leaves_release_and_gradebook_as_they_were(
-    root: Path, nbgrader_command: Run, nbgrader_api: Api, kind: str
+    root: Path, nbgrader_command: Run, nbgrader_api: Api
 ) -> None:
+    source = root / "solutions/01" / NOTEBOOK
     assert nbgrader_command("generate_assignment", "01").returncode == 0
     (root / "assignments/01/kernels.py").write_text("# a learner's\n")
     before, known = files_of(root / "assignments"), rows(root, "select * from base_cell order by id")
-    (root / "solutions/01" / NOTEBOOK).write_text(BROKEN[kind](), encoding="utf-8")
+    calls = [["generate_from", make()] for make in BROKEN.values()]
+    answers = nbgrader_api(*calls, before=REWRITE.format(path=str(source)))
+    for kind, pressed in zip(BROKEN, answers, strict=True):
+        assert pressed["success"] is False, kind
+        assert NOTEBOOK in pressed["log"], kind
+    source.write_text(BROKEN["no notebook"](), encoding="utf-8")
     done = nbgrader_command("generate_assignment", "01", "--force")
     assert done.returncode == 1, done.stderr
     assert NOTEBOOK in done.stderr
-    (pressed,) = nbgrader_api(["generate_assignment", "01"])
-    assert pressed["success"] is False
     assert files_of(root / "assignments") == before
     assert rows(root, "select * from base_cell order by id") == known
     assert left_over(root) == []
 
 
+@pytest.mark.usefixtures("gradebook_file")
 def test_a_server_goes_on_after_a_failed_generation(root: Path, nbgrader_api: Api) -> None:
     """nbgrader's own way to set a folder for a while never sets it back after an exception."""
     spoil = f"from pathlib import Path; p = Path({str(root / 'solutions/01' / NOTEBOOK)!r}); good = p.read_text()\n"
@@ -154,6 +170,7 @@ def test_points_follow_course_yml(root: Path, nbgrader_command: Run) -> None:
     assert not (root / "assignments").exists()
 
 
+@pytest.mark.usefixtures("gradebook_file")
 def test_the_due_date_is_course_ymls(root: Path, nbgrader_command: Run) -> None:
     text = (root / "course.yml").read_text()
     (root / "course.yml").write_text(text.replace("title: Doubling", "title: D\n    due: 2027-02-01T23:59:00+01:00"))
@@ -161,6 +178,7 @@ def test_the_due_date_is_course_ymls(root: Path, nbgrader_command: Run) -> None:
     assert rows(root, "select name, duedate from assignment") == [("01", "2027-02-01 22:59:00.000000")]
 
 
+@pytest.mark.usefixtures("gradebook_file")
 def test_a_cell_more_with_submissions_in_the_gradebook_says_what_to_do(
     root: Path, nbgrader_command: Run, python: Run
 ) -> None:
@@ -176,27 +194,40 @@ def test_a_cell_more_with_submissions_in_the_gradebook_says_what_to_do(
     assert files_of(root / "assignments") == before
 
 
+# Tells which of nbgrader's own converters refused; the log tells why.
+THEIRS = """\
+import json
+from nbgrader import converters
+from nbgrader.apps import NbGrader
+app = NbGrader(); app.initialize([]); app.coursedir.assignment_id = "01"
+refused = []
+for kind, taken, written in (
+    ("GenerateAssignment", "source", "release"),
+    ("Autograde", "submitted", "autograded"),
+    ("GenerateFeedback", "autograded", "feedback"),
+    ("GenerateSolution", "source", "solution"),
+):
+    setattr(app.coursedir, taken + "_directory", "in")
+    setattr(app.coursedir, written + "_directory", "out")
+    try:
+        getattr(converters, kind)(coursedir=app.coursedir, parent=app, force=True).start()
+    except converters.NbGraderException:
+        refused.append(kind)
+print(json.dumps(refused))
+"""
+
+
+@pytest.mark.usefixtures("gradebook_file")
 def test_nbgraders_own_converters_are_refused(root: Path, python: Run, nbgrader_command: Run) -> None:
     assert nbgrader_command("generate_assignment", "01").returncode == 0
-    for kind, taken, written in (
-        ("GenerateAssignment", "source_directory", "release_directory"),
-        ("Autograde", "submitted_directory", "autograded_directory"),
-        ("GenerateFeedback", "autograded_directory", "feedback_directory"),
-        ("GenerateSolution", "source_directory", "solution_directory"),
-    ):
-        code = (
-            "from nbgrader.apps import NbGrader\nfrom nbgrader import converters\n"
-            "app = NbGrader(); app.initialize([]); app.coursedir.assignment_id = '01'\n"
-            f"app.coursedir.{taken} = 'in'; app.coursedir.{written} = 'out'\n"
-            f"converters.{kind}(coursedir=app.coursedir, parent=app, force=True).start()\n"
-        )
-        for folder in (root / "in/ada/01", root / "in/01"):
-            folder.mkdir(parents=True, exist_ok=True)
-            (folder / NOTEBOOK).write_text(notebook_text(cells()))
-        done = python(code)
-        assert done.returncode != 0
-        assert "NotOurs" in done.stderr, (kind, done.stderr)
-        assert files_of(root / "out") == {}, kind
+    for folder in (root / "in/ada/01", root / "in/01"):
+        folder.mkdir(parents=True)
+        (folder / NOTEBOOK).write_text(notebook_text(cells()))
+    done = python(THEIRS)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == ["GenerateAssignment", "Autograde", "GenerateFeedback", "GenerateSolution"]
+    assert done.stderr.count("NotOurs") >= 4
+    assert files_of(root / "out") == {}
 
 
 def test_the_exchange_gets_a_fresh_release_whatever_lies_in_assignments(
@@ -240,6 +271,7 @@ def test_a_broken_config_ends_nbgrader_before_it_does_anything(
     assert files_of(root) == before
 
 
+@pytest.mark.usefixtures("gradebook_file")
 def test_a_server_outlives_a_course_yml_that_is_being_edited(root: Path, nbgrader_api: Api) -> None:
     """Formgrader reads nbgrader_config.py at every request: with the settings from before it goes on."""
     spoil = (
@@ -255,14 +287,7 @@ def test_a_server_outlives_a_course_yml_that_is_being_edited(root: Path, nbgrade
     assert_released(root)
 
 
-def test_the_virtual_environment_need_not_be_activated(root: Path, nbgrader_process: Run) -> None:
-    """For a new gradebook nbgrader starts the bare command alembic."""
-    done = nbgrader_process("generate_assignment", "01", PATH="/usr/bin:/bin")
-    assert "No such file or directory: 'alembic'" not in done.stderr
-    assert done.returncode == 0, done.stderr
-    assert (root / "gradebook.db").exists()
-
-
+@pytest.mark.usefixtures("gradebook_file")
 def test_a_learners_notebook_is_kept_and_an_untouched_one_follows(root: Path, nbgrader_command: Run) -> None:
     assert nbgrader_command("generate_assignment", "01").returncode == 0
     path = root / "assignments/01" / NOTEBOOK
@@ -277,23 +302,23 @@ def test_a_learners_notebook_is_kept_and_an_untouched_one_follows(root: Path, nb
     assert f"kept {NOTEBOOK}" in done.stderr
 
 
-def test_a_source_that_nbgrader_cannot_convert_is_told_in_one_sentence(root: Path, capfd: Any) -> None:
+def test_a_source_that_nbgrader_cannot_convert_is_told_in_one_sentence(root: Path, python: Run) -> None:
     (root / "solutions/01" / NOTEBOOK).write_text("{broken")
-    with pytest.raises(ReleaseError, match=f"could not convert its notebooks: {NOTEBOOK}: "):
-        notebooks(load_course(root / "course.yml"), "01")
-    assert capfd.readouterr() == ("", "")
-    assert json.loads(notebook_text(cells()))
+    done = python(GRADER, "release")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"nbgrader could not convert its notebooks: {NOTEBOOK}: " in done.stderr
+    assert len(done.stderr.splitlines()) == 1
 
 
-GRADER = "import sys; from grader.cli import main; sys.argv[0] = 'grader'; main()"
-
-
-def test_grader_release_makes_what_nbgrader_makes(root: Path, python: Run, nbgrader_command: Run) -> None:
+def test_grader_release_makes_what_nbgrader_makes(
+    root: Path, empty_gradebook: bytes, python: Run, nbgrader_command: Run
+) -> None:
     done = python(GRADER, "release", "--bundle")
     assert done.returncode == 0, done.stderr
     made = files_of(root / "assignments/01")
     assert set(made) == RELEASED
     assert not (root / "gradebook.db").exists()
+    (root / "gradebook.db").write_bytes(empty_gradebook)
     with zipfile.ZipFile(root / "dist/tiny-student.zip") as zipped:
         assert zipped.read(f"tiny/assignments/01/{NOTEBOOK}") == made[NOTEBOOK]
     assert nbgrader_command("generate_assignment", "01").returncode == 0
