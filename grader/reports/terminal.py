@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from grader.records import PARTS, CheckResult, PartScore, State, Verdict
-from grader.reports.alike import alike
+from grader.records import PARTS, PartScore, Verdict
+from grader.reports.check_functions import Function, Shown, functions, points_text, total_text
 from grader.reports.race import race_text
 from grader.reports.text import check_lines, one_line, wrapped
 from grader.reports.view import for_student
@@ -31,18 +30,18 @@ def student_report(verdict: Verdict, *, width: int = 80, colour: bool = False) -
     """What a student reads: each part's checks, for each failure its cause, then the points."""
     verdict = for_student(verdict)
     parts: list[RenderableType] = []
-    shown: dict[tuple[object, ...], str] = {}
+    shown: Shown = {}
     for score in verdict.parts:
         checks = [check for check in verdict.checks if check.part == score.part]
-        parts.append(Text(f"{score.part}: {_points(score)}", style="bold"))
-        for cases in _by_function(checks):
-            parts += (Text(line, style=style) for line, style in _function(cases, width, shown))
+        parts.append(Text(f"{score.part}: {points_text(score)}", style="bold"))
+        for function in functions(checks, shown):
+            parts += (Text(line, style=style) for line, style in _function(function, width))
         if not checks:
             parts.append(Text("  no check here"))
         parts.append(Text(""))
     parts += [
         Text(f"device: {one_line(verdict.device)}"),
-        Text(f"total:  {_total(verdict)}", style="bold"),
+        Text(f"total:  {total_text(verdict)}", style="bold"),
         Text(one_line(verdict.summary)),
     ]
     return _render(parts, width, colour)
@@ -107,73 +106,34 @@ def page(lines: Iterable[tuple[str, str]], *, width: int = 80, colour: bool = Fa
     return _render((Text(line, style=style) for line, style in lines), width, colour)
 
 
-def _by_function(checks: Sequence[CheckResult]) -> list[list[CheckResult]]:
-    """The cases of each check function together; hidden ones, which have no name here, by their sentence."""
-    groups: dict[tuple[str, str], list[CheckResult]] = {}
-    for check in checks:
-        name = "" if check.hidden else check.name.split("[")[0]
-        groups.setdefault((name, check.sentence), []).append(check)
-    return list(groups.values())
-
-
-def _function(
-    cases: Sequence[CheckResult], width: int, shown: dict[tuple[object, ...], str]
-) -> Iterable[tuple[str, str]]:
-    """Lines with their style: mark and name, the promise, the first case that tells something.
-
-    ``shown`` has the failures of earlier functions, each with the check that shows it; a new one is added.
-    """
-    first = cases[0]
-    failed = [case for case in cases if case.passed is False]
-    not_passed = failed or [case for case in cases if case.passed is None]
-    mark, style = (FAILED, "red") if failed else (OPEN, "yellow") if not_passed else (PASSED, "green")
-    name = "hidden check" if first.hidden else one_line(first.name.split("[")[0])
-    # How many cases a hidden check has is hidden, too.
-    count = f": {len(cases) - len(not_passed)} of {len(cases)} cases passed" if not_passed and len(cases) > 1 else ""
-    yield f"  {mark} {name}{'' if first.hidden else count}", style
-    yield from ((line, "") for line in wrapped(first.sentence, width, " " * 4, " " * 4))
-    telling = not_passed[0] if not_passed else next((case for case in cases if case.findings), first)
-    if telling.state is not State.JUDGED:
-        reason = f"{telling.state.value}: {one_line(telling.reason)}"
-        yield from ((line, "") for line in wrapped(reason, width, " " * 6, " " * 6))
-        race = race_text(telling.measured)
+def _function(function: Function, width: int) -> Iterable[tuple[str, str]]:
+    """Lines with their style: mark and name, the promise, the first case that tells something."""
+    marks = {False: (FAILED, "red"), None: (OPEN, "yellow"), True: (PASSED, "green")}
+    mark, style = marks[function.passed]
+    yield f"  {mark} {function.name}{f': {function.count}' if function.count else ''}", style
+    yield from ((line, "") for line in wrapped(function.sentence, width, " " * 4, " " * 4))
+    if function.reason:
+        yield from ((line, "") for line in wrapped(function.reason, width, " " * 6, " " * 6))
+        race = race_text(function.telling.measured)
         yield from ((line, "") for line in (wrapped(race, width, " " * 6, " " * 8) if race else ()))
-    elif not first.hidden:
-        yield from ((f"      {line}".rstrip(), "") for line in _block(telling, width - 6, shown))
-    others = [case.name.removeprefix(name) for case in not_passed[1:]]
-    if others and not first.hidden:
-        also = f"also {'failed' if failed else 'open'}: {', '.join(others)}"
-        yield from ((line, "") for line in wrapped(also, width, " " * 6, " " * 6))
+    elif not function.hidden:
+        yield from ((f"      {line}".rstrip(), "") for line in _block(function, width - 6))
+    if function.others:
+        yield from ((line, "") for line in wrapped(function.others, width, " " * 6, " " * 6))
 
 
-def _block(check: CheckResult, width: int, shown: dict[tuple[object, ...], str]) -> list[str]:
+def _block(function: Function, width: int) -> list[str]:
     """What a check tells; where an earlier one failed alike, a line that names it."""
-    like = shown.setdefault(alike(Path(), check), check.name)  # a verdict is about one folder
-    if check.failure is None or like == check.name:
-        return check_lines(check, width)
-    return wrapped(f"as {one_line(like)}: {one_line(check.failure.what)}", width, "", "  ")
-
-
-def _points(score: PartScore) -> str:
-    text = f"{score.earned:g} of {score.points:g} points"
-    if score.judged == score.points:
-        return text
-    return text + (f", {score.judged:g} of them judged" if score.judged else ", none of them judged")
+    failure = function.telling.failure
+    if failure is None or not function.like:
+        return check_lines(function.telling, width)
+    return wrapped(f"as {one_line(function.like)}: {one_line(failure.what)}", width, "", "  ")
 
 
 def _short(score: PartScore) -> str:
     if score.judged == score.points:
         return f"{score.earned:g}"
     return f"{score.earned:g} of {score.judged:g}" if score.judged else OPEN
-
-
-def _total(verdict: Verdict) -> str:
-    earned = sum(score.earned for score in verdict.parts)
-    if verdict.total is not None:
-        text = f"{verdict.total:g} of {verdict.points:g} points"
-        is_whole = verdict.points_judged == verdict.points
-        return text if is_whole else f"{text}, scaled from {earned:g} of the {verdict.points_judged:g} judged"
-    return f"open; so far {earned:g} of the {verdict.points_judged:g} points judged, {verdict.points:g} in all"
 
 
 def _render(parts: Iterable[RenderableType], width: int, colour: bool) -> str:
