@@ -44,14 +44,24 @@ class Function:
         return f"{self.telling.state.value}: {one_line(self.telling.reason)}"
 
 
-def functions(checks: Sequence[CheckResult], shown: Shown) -> Iterator[Function]:
-    """The functions of these checks in their order; to ``shown`` the failures are added that they show."""
+def functions(checks: Sequence[CheckResult], shown: Shown, *, failed_first: bool = False) -> Iterator[Function]:
+    """The functions of these checks in their order; to ``shown`` the failures are added that they show.
+
+    ``failed_first``: failed ones, then those that wait, then passed ones.
+    """
     groups: dict[tuple[str, str], list[CheckResult]] = {}
     for check in checks:
         name = "" if check.hidden else check.name.split("[")[0]
         groups.setdefault((name, check.sentence), []).append(check)
-    for cases in groups.values():
+    order = [False, None, True]
+    for cases in sorted(groups.values(), key=lambda cases: order.index(_passed(cases)) if failed_first else 0):
         yield _function(cases, shown)
+
+
+def _passed(cases: Sequence[CheckResult]) -> bool | None:
+    if any(case.passed is False for case in cases):
+        return False
+    return None if any(case.passed is None for case in cases) else True
 
 
 def _function(cases: Sequence[CheckResult], shown: Shown) -> Function:
@@ -69,16 +79,7 @@ def _function(cases: Sequence[CheckResult], shown: Shown) -> Function:
     if not first.hidden and telling.state is State.JUDGED:
         earlier = shown.setdefault(alike(Path(), telling), telling.name)  # a verdict is about one folder
         like = "" if telling.failure is None or earlier == telling.name else earlier
-    return Function(
-        name,
-        first.hidden,
-        False if failed else None if not_passed else True,
-        first.sentence,
-        telling,
-        count,
-        others,
-        like,
-    )
+    return Function(name, first.hidden, _passed(cases), first.sentence, telling, count, others, like)
 
 
 def points_text(score: PartScore) -> str:

@@ -1,6 +1,6 @@
 """What a race measured, in a few lines. Pure; trusted process.
 
-In: the figures of a check (``racing.Race.numbers``, and what the judge made of them). Out: lines of text.
+In: the figures of a check (``racing.Race.numbers``, and what the judge made of them). Out: sentences, or rows.
 """
 
 from __future__ import annotations
@@ -18,11 +18,9 @@ def race_text(measured: Mapping[str, float]) -> str:
     """How fast, how well that is known, what it earns and why; "" where nothing was raced."""
     if "speedup" not in measured:
         return ""
-    median, low, high = (measured[f"{name}_ms"] * MS for name in ("median", "low", "high"))
-    known = f", {duration(low)} to {duration(high)}" if duration(low) != duration(high) else ""
     said = [
-        f"{times(measured['speedup'])} the CPU baseline's speed: {duration(median)} (median of "
-        f"{measured['runs']:.0f} runs{known}) against {duration(measured['baseline_ms'] * MS)}."
+        f"{times(measured['speedup'])} the CPU baseline's speed: {_time(measured, 'median')} ({_known(measured)}) "
+        f"against {_time(measured, 'baseline')}."
     ]
     if "reference_speedup" in measured:
         full = f", full points at {times(measured['full_speedup'])}" if "full_speedup" in measured else ""
@@ -33,17 +31,60 @@ def race_text(measured: Mapping[str, float]) -> str:
         )
     elif 0 < measured.get("min_speedup", 0.0) <= measured["speedup"]:
         said.append(_minimum_reached(measured["min_speedup"], measured.get("full_at", 0.0)))
-    limit = "memory" if measured["limited_by_memory"] else "arithmetic"
-    said.append(f"The kernels are at {measured['of_limit']:.0%} of the speed of this GPU's {limit}.")
-    copying, launching, compiling = (duration(measured[f"{name}_ms"] * MS) for name in OTHER_COSTS)
+    said.append(f"The kernels are at {_of_limit(measured)}.")
+    copying, launching, compiling = (_time(measured, name) for name in OTHER_COSTS)
     said.append(f"Not counted: {copying} of copying, {launching} of launching, {compiling} of compiling.")
     if "sm_mhz" in measured:
-        heat = f", {measured['celsius']:.0f} °C" if "celsius" in measured else ""
-        power = f", at {HELD_BY['held_by_power']}" if measured["held_by_power"] else ""
-        others = [why for name, why in HELD_BY.items() if name != "held_by_power" and measured.get(name)]
-        held = f", held back by {' and by '.join(others)}" if others else ""
-        said.append(f"The GPU ran at {measured['sm_mhz']:,.0f} MHz{heat}{power}{held}.")
+        said.append(f"The GPU ran at {_clocks(measured)}.")
     return " ".join(said)
+
+
+def race_rows(measured: Mapping[str, float]) -> list[tuple[str, str]]:
+    """The same as rows of a table, a label and its figures; none where nothing was raced."""
+    if "speedup" not in measured:
+        return []
+    rows = [
+        ("your kernels", f"{_time(measured, 'median')} ({_known(measured)})"),
+        ("CPU baseline", _time(measured, "baseline")),
+        ("speed-up", times(measured["speedup"])),
+    ]
+    if measured.get("min_speedup", 0.0) > 0:
+        rows.append(("points begin at", times(measured["min_speedup"])))
+    if "full_speedup" in measured:
+        rows.append(("full points at", times(measured["full_speedup"])))
+    if "reference_speedup" in measured:
+        rows.append(("the reference", times(measured["reference_speedup"])))
+        if "credit" in measured:
+            rows.append(("earned", _earned(measured)))
+    rows.append(("of the limit", _of_limit(measured)))
+    rows.append(("not counted", ", ".join(f"{name} {_time(measured, name)}" for name in OTHER_COSTS)))
+    if "sm_mhz" in measured:
+        rows.append(("the GPU", _clocks(measured)))
+    return rows
+
+
+def _time(measured: Mapping[str, float], name: str) -> str:
+    return duration(measured[f"{name}_ms"] * MS)
+
+
+def _known(measured: Mapping[str, float]) -> str:
+    """Of how many runs a median is, and between which times it lies."""
+    low, high = _time(measured, "low"), _time(measured, "high")
+    return f"median of {measured['runs']:.0f} runs{f', {low} to {high}' if low != high else ''}"
+
+
+def _of_limit(measured: Mapping[str, float]) -> str:
+    limit = "memory" if measured["limited_by_memory"] else "arithmetic"
+    return f"{measured['of_limit']:.0%} of the speed of this GPU's {limit}"
+
+
+def _clocks(measured: Mapping[str, float]) -> str:
+    """How fast the GPU ran, and what held it back."""
+    heat = f", {measured['celsius']:.0f} °C" if "celsius" in measured else ""
+    power = f", at {HELD_BY['held_by_power']}" if measured["held_by_power"] else ""
+    others = [why for name, why in HELD_BY.items() if name != "held_by_power" and measured.get(name)]
+    held = f", held back by {' and by '.join(others)}" if others else ""
+    return f"{measured['sm_mhz']:,.0f} MHz{heat}{power}{held}"
 
 
 def _minimum_reached(minimum: float, full_at: float) -> str:

@@ -109,17 +109,21 @@ def check_lines(check: CheckResult, width: int) -> list[str]:
         ]
     race = race_text(check.measured)
     lines += _labelled("speed", race, width) if lines else wrapped(race, width, "", "  ") if race else []
+    others, more = other_findings(check)
+    for finding in others:
+        lines += ["", *finding_lines(finding, width)]
+    if more:
+        lines += ["", more]
+    return lines
+
+
+def other_findings(check: CheckResult) -> tuple[Sequence[Finding], str]:
+    """A check's findings but for the one that its failure tells of, errors first; and how many more there are."""
     order = list(Severity)
     told = check.failure.what if check.failure is not None else ""
-    others: Sequence[Finding] = sorted(
-        (f for f in check.findings if f.what != told), key=lambda f: order.index(f.severity)
-    )
-    for finding in others[:MAX_FINDINGS]:
-        lines += ["", *finding_lines(finding, width)]
-    if len(others) > MAX_FINDINGS:
-        more = len(others) - MAX_FINDINGS
-        lines += ["", f"and {more} more {'finding' if more == 1 else 'findings'}"]
-    return lines
+    others = sorted((f for f in check.findings if f.what != told), key=lambda f: order.index(f.severity))
+    more = len(others) - MAX_FINDINGS
+    return others[:MAX_FINDINGS], f"and {more} more {'finding' if more == 1 else 'findings'}" if more > 0 else ""
 
 
 def wrapped(text: str, width: int, first: str, later: str) -> list[str]:

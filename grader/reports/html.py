@@ -1,0 +1,230 @@
+"""Verdicts as HTML: fragments for Formgrader, notebooks and feedback. Pure; trusted process.
+
+In: Verdicts, findings, the text of a kernels.py, an answer's check. Out: fragments of the tags of ``TAGS`` alone, in
+which only ``span`` has a class. They need no stylesheet to be read, hold no link, no id and no script, and pass
+nbconvert's ``clean_html`` as they are: it escapes headings, paragraphs and whatever is in a table. All text, whoever
+wrote it, goes through ``clean`` and ``html.escape``.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterable, Sequence
+
+from grader.records import KERNELS_FILE, QUIZ, CheckResult, Failure, Finding, PartScore, Severity, State, Verdict
+from grader.reports.check_functions import Function, Shown, functions, points_text, total_text
+from grader.reports.coloured import PREFIX, coloured
+from grader.reports.race import race_rows
+from grader.reports.text import MAX_TEXT, clean, one_line, other_findings
+from grader.reports.view import check_for_student, for_student
+
+TAGS = frozenset(("pre", "b", "i", "code", "ul", "li", "span"))
+MARKS = {True: ("passed", "✓"), False: ("failed", "✗"), None: ("open", "–")}
+# Of kernels.py. A reference solution has some 100 lines.
+MAX_LINES = 3000
+MAX_LINE = 500  # characters
+
+
+def verdict_html(verdict: Verdict, part: str | None = None) -> str:
+    """A student's report, failures first; of one part, if one is named, with its points and nothing of the others."""
+    verdict = for_student(verdict)
+    shown: Shown = {}
+    scores = [score for score in verdict.parts if part is None or score.part == part]
+    made = "".join(_part(score, verdict, shown) for score in scores)
+    if part is None:
+        made += _rows([("device", _text(verdict.device)), ("total", _bold(total_text(verdict)))])
+    if part is None or not any(check.part == part for check in verdict.checks):
+        made += _list([_text(verdict.summary)])
+    return made
+
+
+def question_html(check: CheckResult) -> str:
+    """How a question was answered: its mark, and to a wrong answer its explanation, never the key."""
+    check = check_for_student(check)
+    lines: list[str] = []
+    if check.state is not State.JUDGED:
+        lines.append(_text(f"{check.state.value}: {check.reason}"))
+    elif check.failure is not None:
+        lines += _question_lines(check.failure)
+    words = {True: "right", False: "not right", None: "open"}[check.passed]
+    return _marked(check.passed, words) + (f" {_list(lines)}" if lines else "")
+
+
+def kernels_html(source: str, findings: Iterable[Finding] = ()) -> str:
+    """A kernels.py, numbered, each finding below its line; those of other files, or of no line, below all.
+
+    ``findings`` are of verdicts as a student may see them. One mistake that several checks met is told once.
+    """
+    lines = re.split(r"\r\n|\r|\n", source)  # as Python counts them
+    if lines and not lines[-1]:
+        lines.pop()
+    kept = lines[:MAX_LINES]
+    at, elsewhere = _by_line(findings, len(kept))
+    made: list[str] = []
+    plain: list[str] = []  # lines since the last finding
+    for number, line in enumerate(coloured(kept, MAX_LINE), 1):
+        shown = f"{_span('number', f'{number:4d}')}  {line}"
+        if number in at:
+            worst = at[number][0].severity.value
+            made += [_lines(plain), f"<pre>{_span(f'line {worst}', shown)}</pre>", _list(map(_finding, at[number]))]
+            plain = []
+        else:
+            plain.append(shown)
+    if len(lines) > len(kept):
+        plain.append(f"… and {len(lines) - len(kept):,} more lines")
+    made.append(_lines(plain))
+    if elsewhere:
+        made.append(_list(_finding(finding, with_place=True) for finding in elsewhere))
+    return "".join(made)
+
+
+# ---------------------------------------------------------------------- a part's checks
+
+
+def _part(score: PartScore, verdict: Verdict, shown: Shown) -> str:
+    head = _bold(f"{score.part}: {points_text(score)}")
+    checks = [check for check in verdict.checks if check.part == score.part]
+    if not checks:
+        return head + _list([_text("no check here")])
+    if score.part == QUIZ:
+        return head + _list(map(_question, checks))
+    # What is to be mended is read first.
+    return head + _list(_function(function) for function in functions(checks, shown, failed_first=True))
+
+
+def _function(function: Function) -> str:
+    """Mark and name, the promise, the first case that tells something."""
+    count = f": {function.count}" if function.count else ""
+    head = f"{_marked(function.passed, function.name)}{_text(count)}"
+    told = [_span("promise", _text(function.sentence))]
+    if function.reason:
+        told += [_text(function.reason), *_race(function.telling)]
+    elif not function.hidden:
+        told += _told(function)
+    if function.others:
+        told.append(_text(function.others))
+    # A check that was passed takes one line.
+    return f"{head}: {told[0]}" if len(told) == 1 and not count else f"{head} {_list(told)}"
+
+
+def _told(function: Function) -> list[str]:
+    """Why a check was not passed and what it printed, its race, then what else the device saw, errors first."""
+    check = function.telling
+    if check.failure is not None and function.like:
+        return [_text(f"as {one_line(function.like)}: {check.failure.what}")]
+    told = []
+    if check.failure is not None:
+        more = (("printed", check.printed), ("threads", check.kernels_printed))
+        told.append(_failure(check.failure, more))
+    told += _race(check)
+    others, count = other_findings(check)
+    told += [_finding(finding, with_place=True) for finding in others]
+    return [*told, _text(count)] if count else told
+
+
+def _failure(failure: Failure, more: Iterable[tuple[str, str]] = ()) -> str:
+    """What failed, and a table of what was expected, what was found, where, and what to try."""
+    rows = (
+        ("expected", failure.expected),
+        ("found", failure.found),
+        ("where", failure.where),
+        ("try", failure.advice),
+        *more,
+    )
+    return _span("what", _text(failure.what)) + _rows((label, _value(label, text)) for label, text in rows if text)
+
+
+def _race(check: CheckResult) -> list[str]:
+    rows = [(label, _text(figures)) for label, figures in race_rows(check.measured)]
+    return [_rows(rows)] if rows else []
+
+
+# ---------------------------------------------------------------------- questions
+
+
+def _question(check: CheckResult) -> str:
+    return f"{_bold(check.name)} {_span('promise', _text(check.sentence))} {question_html(check)}"
+
+
+def _question_lines(failure: Failure) -> list[str]:
+    if failure.kind == "wrong-answer":
+        answer = f"{_span('label', 'your answer')} {_code(failure.found)}"
+        return [answer, *([_text(failure.advice)] if failure.advice else [])]
+    return [_failure(failure)]
+
+
+# ---------------------------------------------------------------------- findings
+
+
+def _lines(lines: Sequence[str]) -> str:
+    joined = "\n".join(lines)
+    return f"<pre>{joined}</pre>" if joined else ""
+
+
+def _finding(finding: Finding, *, with_place: bool = False) -> str:
+    severity = finding.severity.value
+    rows = (("where", str(finding.place) if with_place else ""), ("try", finding.advice))
+    table = [(label, _value(label, text)) for label, text in rows if text]
+    said = f"{_span(severity, _bold(severity))}: {_text(finding.what + finding.times)}"
+    return said + (_rows(table) if table else "")
+
+
+def _by_line(findings: Iterable[Finding], lines: int) -> tuple[dict[int, list[Finding]], list[Finding]]:
+    """Findings by the line of kernels.py that they are at, errors first, and those that are at no such line."""
+    at: dict[int, list[Finding]] = {}
+    elsewhere: list[Finding] = []
+    seen = set()
+    order = list(Severity)
+    for finding in sorted(findings, key=lambda finding: order.index(finding.severity)):
+        place = finding.place
+        key = (finding.kind, finding.array, place.file, place.line, place.expression)
+        if key in seen:
+            continue
+        seen.add(key)
+        here = place.file == KERNELS_FILE and 1 <= place.line <= lines
+        (at.setdefault(place.line, []) if here else elsewhere).append(finding)
+    return at, elsewhere
+
+
+# ---------------------------------------------------------------------- markup
+
+
+def _text(text: str, limit: int = MAX_TEXT) -> str:
+    return html.escape(clean(text, limit))
+
+
+def _bold(text: str) -> str:
+    return f"<b>{_text(text)}</b>"
+
+
+def _code(text: str) -> str:
+    return f"<code>{_text(text)}</code>"
+
+
+def _span(kinds: str, markup: str) -> str:
+    """Classes have names of our own: Formgrader's stylesheet has others, and a ``label`` there is white."""
+    return f'<span class="{" ".join(f"{PREFIX}{kind}" for kind in kinds.split())}">{markup}</span>'
+
+
+def _marked(passed: bool | None, words: str) -> str:
+    kind, mark = MARKS[passed]
+    return _span(kind, f"{mark} {_bold(words)}")
+
+
+def _list(items: Iterable[str]) -> str:
+    return f"<ul>{''.join(f'<li>{item}</li>' for item in items)}</ul>"
+
+
+def _rows(rows: Iterable[tuple[str, str]]) -> str:
+    """Labels with what is said of them."""
+    items = [f"{_span('label', _text(label))} {value}" for label, value in rows]
+    return _list(items) if items else ""
+
+
+def _value(label: str, text: str) -> str:
+    """A field of a block: what has lines keeps them; what is of the student's code is set as code."""
+    text = text.strip("\n")
+    if "\n" in text:
+        return f"<pre>{_text(text)}</pre>"
+    return _text(text) if label in ("expected", "try") else _code(text)
