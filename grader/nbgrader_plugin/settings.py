@@ -19,9 +19,10 @@ from traitlets.config import Config
 
 from grader.course import FILE_NAME, load_course
 from grader.errors import GraderError
-from grader.nbgrader_plugin import generate
-from grader.nbgrader_plugin.exchange import FreshRelease
+from grader.nbgrader_plugin import feedback, generate
+from grader.nbgrader_plugin.exchange import FreshRelease, ReleaseFeedback
 from grader.nbgrader_plugin.export_plugins import CsvExport
+from grader.nbgrader_plugin.feedback import CourseFeedback
 from grader.nbgrader_plugin.generate import CourseGenerate
 from grader.nbgrader_plugin.guard import Guard
 from grader.nbgrader_plugin.late_penalty import LatePenalty
@@ -31,7 +32,9 @@ from grader.release import ASSIGNMENTS, SOLUTIONS
 # Modules in which nbgrader looks up a converter when it is asked for one, and the names there.
 CONVERTERS: dict[tuple[str, str], type] = {
     ("nbgrader.apps.api", "GenerateAssignment"): CourseGenerate,
+    ("nbgrader.apps.api", "GenerateFeedback"): CourseFeedback,
     ("nbgrader.apps.generateassignmentapp", "GenerateAssignment"): CourseGenerate,
+    ("nbgrader.apps.generatefeedbackapp", "GenerateFeedback"): CourseFeedback,
 }
 # The names by which ``nbgrader export --exporter=`` asks for nbgrader's CSV, which has 0 for what was not judged.
 EXPORTERS: dict[tuple[str, str], type] = {
@@ -42,7 +45,6 @@ EXPORTERS: dict[tuple[str, str], type] = {
 GUARDED = (
     ("Autograde", "sanitize_preprocessors"),
     ("Autograde", "autograde_preprocessors"),
-    ("GenerateFeedback", "preprocessors"),
     ("GenerateSolution", "preprocessors"),
     ("GenerateSourceWithTests", "preprocessors"),
 )
@@ -78,7 +80,9 @@ def _settings(root: Path) -> Config:
     for section, name in GUARDED:
         c[section][name] = [Guard]
     generate.settings(c)
+    feedback.settings(c)
     c.ExchangeFactory.release_assignment = FreshRelease
+    c.ExchangeFactory.release_feedback = ReleaseFeedback
     c.AssignLatePenalties.plugin_class = LatePenalty
     c.ExportApp.plugin_class = CsvExport
     c.ZipCollectApp.extractor_plugin = Unpack

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import glob
 import os
 import shutil
 import tempfile
@@ -53,3 +54,9 @@ def attributes(holder: Any, **values: Any) -> Iterator[None]:
     finally:
         for name, value in before.items():
             setattr(holder, name, value)
+
+
+def student_folders(coursedir: Any, step: str, assignment: str) -> list[Path]:
+    """Folders ``<step>/<student>/<assignment>`` of the students that ``coursedir`` is set to, as nbgrader has it."""
+    pattern = coursedir.format_path(step, coursedir.student_id or "*", assignment)
+    return sorted(map(Path, glob.glob(pattern)))  # noqa: PTH207  (it begins with a folder, and may not be below it)

@@ -83,7 +83,7 @@ def kernels_html(source: str, findings: Iterable[Finding] = ()) -> str:
 
 
 def _part(score: PartScore, verdict: Verdict, shown: Shown) -> str:
-    head = _bold(f"{score.part}: {points_text(score)}")
+    head = _bold(f"{score.part}: {_points(score)}")
     checks = [check for check in verdict.checks if check.part == score.part]
     if not checks:
         return head + _list([_text("no check here")])
@@ -91,6 +91,15 @@ def _part(score: PartScore, verdict: Verdict, shown: Shown) -> str:
         return head + _list(map(_question, checks))
     # What is to be mended is read first.
     return head + _list(_function(function) for function in functions(checks, shown, failed_first=True))
+
+
+def _points(score: PartScore) -> str:
+    """Points in words; what waits is open, and no 0 that somebody could read as lost."""
+    if score.judged == score.points:
+        return points_text(score)
+    if not score.judged:
+        return f"open, {score.points:g} points"
+    return f"open; so far {score.earned:g} of the {score.judged:g} points judged, {score.points:g} in all"
 
 
 def _function(function: Function) -> str:

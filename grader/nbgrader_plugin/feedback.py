@@ -1,0 +1,191 @@
+"""Feedback for students: nbgrader's generate_feedback, with a page of this course's. nbgrader's process (trusted).
+
+In: autograded/<student>/NN, the gradebook, the verdicts in results/NN.json. Out: feedback/<student>/NN, which holds
+the page, timestamp.txt and submission_secret.txt.
+
+nbgrader's own converter copies whatever lies in autograded/ and counts what was not judged as 0. Here it sees staged
+folders with ordinary files that are known. Findings are shown at lines of the very kernels.py that they were made of.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import nbgrader.utils
+from nbgrader.api import Gradebook
+from nbgrader.converters import GenerateFeedback, NbGraderException
+from nbgrader.preprocessors import GetGrades
+from pydantic import ValidationError
+from traitlets.config import Config
+
+from grader.course import FILE_NAME, Course, load_course
+from grader.gradebook import read_results
+from grader.intake import CARRIED, NO_FILE, ordinary_bytes
+from grader.late import MAX_TIMESTAMP, TIMESTAMP_FILE
+from grader.nbgrader_plugin import feedback_page
+from grader.nbgrader_plugin.generate import told
+from grader.nbgrader_plugin.grade_rows import rows
+from grader.nbgrader_plugin.guard import CourseConverter, Guard
+from grader.nbgrader_plugin.workplace import attributes, student_folders, working_in
+from grader.notebook import MAX_NOTEBOOK_BYTES, SUFFIX
+from grader.records import KERNELS_FILE, Failure, Verdict
+from grader.reports.html import kernels_html
+from grader.reports.view import findings_for_student, for_student
+from grader.submission import MAX_BYTES, Submission, read_submission
+
+TEMPLATE = "course_feedback"
+TEMPLATES = Path(__file__).parent / "templates"
+RESULTS = "results"
+PAGE = ".html"
+
+
+def settings(c: Any) -> None:
+    """Put what feedback needs into nbgrader's configuration ``c``."""
+    c.GenerateFeedback.preprocessors = [Guard, ScoresForFeedback]
+
+
+class CourseFeedback(CourseConverter, GenerateFeedback):
+    """``nbgrader generate_feedback`` and Formgrader's button."""
+
+    course: Course
+    verdicts: dict[str, Verdict]
+    _folders: dict[str, Path]  # of autograded/, by student
+
+    def start(self) -> None:
+        """Write the feedback of ``coursedir.assignment_id``. Raises NbGraderException; other students have theirs."""
+        root = Path(self.coursedir.root).resolve()
+        with told(self.log), working_in(root) as staged:
+            self.course = load_course(root / FILE_NAME)
+            name = self.course.assignment(self.coursedir.assignment_id).name
+            self.verdicts = self._verdicts(root / RESULTS / f"{name}.json")
+            self._folders = {}
+            refused = self._stage(name, staged / "autograded")
+            c = Config()
+            # Formgrader asks for nbgrader's template after it has made this converter.
+            c.HTMLExporter.template_name = TEMPLATE
+            c.HTMLExporter.extra_template_basedirs = [str(TEMPLATES)]
+            self.update_config(c)
+            folder = str((staged / "autograded").relative_to(root))
+            with attributes(self.coursedir, assignment_id=name, autograded_directory=folder):
+                super().start()
+            self._warn_of_others(name)
+        if refused:
+            raise NbGraderException("\n".join(refused))
+
+    def _verdicts(self, file: Path) -> dict[str, Verdict]:
+        """What students may see of results/NN.json, by student; nothing where there is none."""
+        try:
+            return {verdict.student: for_student(verdict) for verdict in read_results(file)}
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValidationError) as error:
+            why = error.strerror if isinstance(error, OSError) else "it is no file of results"
+            self.log.warning("%s cannot be read: %s; kernels.py is shown without findings", file, why)
+            return {}
+
+    def _stage(self, name: str, staged: Path) -> list[str]:
+        """Put each student's notebooks, timestamp and secret into ``staged``; sentences about what was refused."""
+        refused = []
+        for folder in student_folders(self.coursedir, self.coursedir.autograded_directory, name):
+            self._folders[folder.parent.name] = folder
+            into = staged / folder.parent.name / folder.name
+            for path in sorted(folder.glob(f"*{SUFFIX}")):
+                content = ordinary_bytes(path, MAX_NOTEBOOK_BYTES)
+                if isinstance(content, Failure):
+                    refused.append(f"{path}: {content.what}")
+                    self.log.error("%s", refused[-1])
+                    continue
+                into.mkdir(parents=True, exist_ok=True)
+                (into / path.name).write_bytes(content)
+            for file in CARRIED if into.is_dir() else ():
+                content = ordinary_bytes(folder / file, MAX_BYTES)
+                if isinstance(content, bytes) and (file != TIMESTAMP_FILE or _names_a_moment(content)):
+                    (into / file).write_bytes(content)
+                elif isinstance(content, bytes) or content.kind != NO_FILE:
+                    self.log.warning("%s is left out: it is not what nbgrader writes", folder / file)
+        return refused
+
+    def init_assignment(self, assignment_id: str, student_id: str) -> None:
+        """Make a student's folder of feedback, with what ``release_feedback`` and the next run ask for."""
+        source = Path(self._format_source(assignment_id, student_id))
+        folder = Path(self._format_dest(assignment_id, student_id))
+        folder.mkdir(parents=True, exist_ok=True)
+        for file in CARRIED:
+            (folder / file).unlink(missing_ok=True)
+            if (source / file).is_file():
+                (folder / file).write_bytes((source / file).read_bytes())
+
+    def _warn_of_others(self, name: str) -> None:
+        """Feedback that is kept may come from before this course's converter."""
+        for folder in student_folders(self.coursedir, self.coursedir.feedback_directory, name):
+            others = [p.name for p in sorted(folder.iterdir()) if p.suffix != PAGE and p.name not in CARRIED]
+            if others:
+                self.log.warning(
+                    "%s holds what is no feedback: %s; --force makes the folder anew", folder, ", ".join(others)
+                )
+
+    def judged(self, student: str) -> tuple[str, Verdict | None]:
+        """The text of the autograded kernels.py, "" if there is none, and the verdict if it is of that text."""
+        folder = self._folders[student]
+        submission = read_submission(folder, student)
+        verdict = self.verdicts.get(student)
+        digest = submission.sha256 if isinstance(submission, Submission) else ""
+        if verdict is not None and verdict.sha256 != digest:
+            self.log.warning(
+                "%s: %s is of another %s than the one that was autograded; autograde again for findings at its lines",
+                student,
+                RESULTS,
+                KERNELS_FILE,
+            )
+            verdict = None
+        content = ordinary_bytes(folder / KERNELS_FILE, MAX_BYTES)
+        return ("" if isinstance(content, Failure) else content.decode("utf-8-sig", "replace")), verdict
+
+
+def _names_a_moment(content: bytes) -> bool:
+    """Whether nbgrader can read a timestamp.txt."""
+    try:
+        return len(content) <= MAX_TIMESTAMP and bool(nbgrader.utils.parse_utc(content.decode("utf-8").strip()))
+    except (ValueError, OverflowError):
+        return False
+
+
+class ScoresForFeedback(GetGrades):
+    """Puts a ``feedback_page.Page`` into the resources, as ``page``: all that the template shows."""
+
+    def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
+        """The notebook as it is. Raises nbgrader's MissingEntry for what has not been autograded."""
+        known = resources["nbgrader"]
+        converter = self.parent.parent
+        name, student, notebook = known["assignment"], known["student"], known["notebook"]
+        source, verdict = converter.judged(student)
+        with Gradebook(known["db_url"], converter.coursedir.course_id) as gradebook:
+            submission = gradebook.find_submission(name, student)
+            graded = gradebook.find_submission_notebook(notebook, name, student)
+            grades = list(graded.grades)
+            comments = {comment.name: comment.comment for comment in graded.comments}
+            late = converter.course.grading.late
+            (row,) = rows(gradebook, late, assignments=(name,), students=(student,))
+            table = feedback_page.lines(grades, verdict)
+            title = converter.course.assignment(name).title
+            resources["page"] = feedback_page.Page(
+                title=f"{name} {title}",
+                student=" ".join(filter(None, (row.first_name, row.last_name))) or student,
+                handed_in=f"{row.timestamp[:16]} UTC" if row.timestamp else "",
+                score=feedback_page.OPEN if row.score is None else feedback_page.figure(row.score),
+                points=feedback_page.figure(row.max_score),
+                says=feedback_page.says(row, table, grades, late, submission.total_seconds_late),
+                lines=tuple(table[cell] for cell in _in_order(nb, table)),
+                reports=feedback_page.reports(nb, table, verdict),
+                answers=feedback_page.answers(nb, table, comments, verdict),
+                kernels_html=kernels_html(source, findings_for_student(verdict) if verdict is not None else ()),
+                with_findings=verdict is not None,
+            )
+        return nb, resources
+
+
+def _in_order(nb: Any, table: Any) -> list[str]:
+    """The names of ``table`` in the notebook's order; what the notebook does not have comes last."""
+    names = [cell.metadata.get("nbgrader", {}).get("grade_id") for cell in nb.cells]
+    return [*(name for name in names if name in table), *(name for name in table if name not in names)]

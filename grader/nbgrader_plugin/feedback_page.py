@@ -1,0 +1,207 @@
+"""What a page of feedback says: a gradebook's grades, an autograded notebook, a verdict in; a ``Page`` out. nbgrader's.
+
+A cell that waits is open, and so is the total: nbgrader's own scores count it as 0. What is HTML has a name that says
+so, and comes from ``grader.reports.html`` or through ``sanitized``; all else is text, for the template to escape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from nbconvert.filters import markdown2html
+from nbconvert.preprocessors.sanitize import SanitizeHTML
+from nbgrader import utils
+
+from grader.export_row import Row
+from grader.late import days_late
+from grader.nbgrader_plugin.grade_rows import waits
+from grader.records import QUIZ, Verdict
+from grader.reports.check_functions import functions
+from grader.reports.coloured import coloured
+from grader.reports.html import question_html, verdict_html
+from grader.reports.text import clean
+
+OPEN = "open"
+MAX_ANSWER = 20_000  # characters
+MAX_LINE = 500
+MAX_NAMED = 4  # of a part's checks, in the table at the top
+# Of Markdown, what has no life of its own.
+_TAGS = [
+    *("a", "b", "blockquote", "br", "code", "del", "div", "em", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "i", "li"),
+    *("ol", "p", "pre", "span", "strong", "sub", "sup", "table", "tbody", "td", "th", "thead", "tr", "ul"),
+]
+_SANITIZER = SanitizeHTML(tags=_TAGS, attributes={"a": ["href"], "div": ["class"], "span": ["class"]})
+
+
+@dataclass(frozen=True)
+class Line:
+    """A row of the table of points. ``state`` is full, lost or open; ``note`` says what is behind it."""
+
+    name: str
+    score: str
+    points: str
+    state: str
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was judged of a graded cell."""
+
+    line: Line
+    html: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A cell that a student has filled in: what was asked, what was answered, what is said of it.
+
+    ``line`` has its points, if it has any of its own; ``comment_html`` is a person's.
+    """
+
+    name: str
+    asked_html: str
+    answer_html: str
+    told_html: str = ""
+    comment_html: str = ""
+    line: Line | None = None
+
+
+@dataclass(frozen=True)
+class Page:
+    """All that the template shows. ``score`` is ``OPEN`` while anything waits; ``says`` how it comes about."""
+
+    title: str
+    student: str
+    handed_in: str
+    score: str
+    points: str
+    says: str
+    lines: tuple[Line, ...]
+    reports: tuple[Report, ...]
+    answers: tuple[Answer, ...]
+    kernels_html: str = ""
+    with_findings: bool = False
+
+
+def sanitized(html: str) -> str:
+    """HTML of a notebook without what could act: tags and addresses that are not known are shown as text."""
+    made: str = _SANITIZER.sanitize_html_tags(html)
+    return made
+
+
+def lines(grades: Sequence[Any], verdict: Verdict | None) -> dict[str, Line]:
+    """A row for each grade of a gradebook, by its cell's name."""
+    return {grade.name: _line(grade, verdict) for grade in grades}
+
+
+def _line(grade: Any, verdict: Verdict | None) -> Line:
+    points = float(grade.max_score)
+    if waits(grade):
+        return Line(grade.name, OPEN, figure(points), "open", _waits_for(grade.name, verdict))
+    score = float(grade.score)
+    notes = ["by hand"] if grade.manual_score is not None else []
+    if grade.extra_credit:
+        notes.append(f"{figure(grade.extra_credit)} of them extra")
+    failed = _failed(grade.name, verdict)
+    if failed and grade.manual_score is None:
+        notes.append(failed)
+    return Line(grade.name, figure(score), figure(points), "full" if score >= points else "lost", "; ".join(notes))
+
+
+def figure(points: float) -> str:
+    """Points in at most two decimals."""
+    return f"{round(float(points), 2):.10g}"
+
+
+def _failed(part: str, verdict: Verdict | None) -> str:
+    checks = [check for check in verdict.checks if check.part == part] if verdict is not None else []
+    names = [function.name for function in functions(checks, {}) if function.passed is False]
+    # Hidden ones have no names, and how many there are is for their sentences to say.
+    named = list(dict.fromkeys(names))
+    more = len(named) - MAX_NAMED
+    return f"not passed: {', '.join(named[:MAX_NAMED])}{f' and {more} more' if more > 0 else ''}" if named else ""
+
+
+def _waits_for(part: str, verdict: Verdict | None) -> str:
+    checks = [check for check in verdict.checks if check.part == part] if verdict is not None else []
+    reasons = [function.reason for function in functions(checks, {}) if function.passed is None]
+    return clean(reasons[0]) if reasons else "not judged yet"
+
+
+def says(row: Row, table: Mapping[str, Line], grades: Sequence[Any], late: Any, seconds_late: float) -> str:
+    """How the total comes about: what is judged so far, what is off for being late."""
+    days = days_late(late, seconds_late) if late.per_day else 0
+    when = f"{days} {'day' if days == 1 else 'days'} late"
+    if row.raw is None or row.score is None:
+        judged = [grade for grade in grades if table[grade.name].state != "open"]
+        earned, of = (figure(sum(float(value) for value in found)) for found in _sums(judged))
+        text = f"So far {earned} of the {of} points that have been judged; {figure(row.max_score)} in all."
+        return f"{text} Handed in {when}: points for that will be off the total." if days else text
+    if row.penalty:
+        return f"{figure(row.raw)} points earned, {figure(row.penalty)} off for being {when}."
+    return f"Handed in {when}." if days else ""
+
+
+def _sums(grades: Sequence[Any]) -> tuple[list[float], list[float]]:
+    return [grade.score for grade in grades], [grade.max_score for grade in grades]
+
+
+def reports(nb: Any, table: Mapping[str, Line], verdict: Verdict | None) -> tuple[Report, ...]:
+    """What was judged of each graded cell: points lost first, then what waits, then the rest."""
+    made = []
+    for cell in nb.cells:
+        name = _name(cell)
+        if name in table and utils.is_grade(cell) and not utils.is_solution(cell):
+            html = "".join(_output(output) for output in cell.get("outputs", ()))
+            if not html and verdict is not None:
+                html = verdict_html(verdict, name)
+            made.append(Report(table[name], html))
+    return tuple(sorted(made, key=lambda report: ("lost", "open", "full").index(report.line.state)))
+
+
+def _output(output: Any) -> str:
+    """An output's report; a number alone is what nbgrader reads points from."""
+    data = output.get("data", {})
+    if "text/html" in data:
+        return sanitized(_joined(data["text/html"]))
+    text = _joined(output.get("text", "") or data.get("text/plain", ""))
+    return "" if output.output_type == "execute_result" else code_html(text)
+
+
+def _joined(text: Any) -> str:
+    return "".join(text) if isinstance(text, list) else str(text)
+
+
+def answers(
+    nb: Any, table: Mapping[str, Line], comments: Mapping[str, str | None], verdict: Verdict | None
+) -> tuple[Answer, ...]:
+    """The cells that a student fills in, each with the text before it and what was said of it."""
+    judged = {check.name: check for check in verdict.checks if check.part == QUIZ} if verdict is not None else {}
+    made = []
+    before = ""
+    for cell in nb.cells:
+        name = _name(cell)
+        if utils.is_solution(cell) or utils.is_task(cell):
+            told = "".join(_output(output) for output in cell.get("outputs", ()))
+            if not told and name in judged:
+                told = question_html(judged[name])
+            source = _joined(cell.source)
+            answer = code_html(source) if cell.cell_type == "code" else sanitized(markdown2html(source[:MAX_ANSWER]))
+            comment = sanitized(markdown2html(comments.get(name) or ""))
+            made.append(Answer(name, before, answer, told, comment, table.get(name)))
+        ours = cell.cell_type == "markdown" and not (utils.is_solution(cell) or utils.is_grade(cell))
+        before = sanitized(markdown2html(_joined(cell.source))) if ours else ""
+    return tuple(made)
+
+
+def code_html(source: str) -> str:
+    """Python as lines in colours."""
+    shown = "\n".join(coloured(source[:MAX_ANSWER].rstrip("\n").split("\n"), MAX_LINE))
+    return f"<pre>{shown}</pre>" if shown else ""
+
+
+def _name(cell: Any) -> str:
+    return str(cell.metadata.get("nbgrader", {}).get("grade_id", ""))

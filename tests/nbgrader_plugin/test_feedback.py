@@ -1,0 +1,209 @@
+"""Feedback: what waits is open, findings are at their lines, nothing hidden and nothing of a stranger's gets in."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from autograded_course import FINDING, HIDDEN, STUDENTS
+from live_markup import EVIL, Markup
+from notebook_course import NOTEBOOK, WHY
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+Api = Callable[..., list[dict[str, Any]]]
+WRITE = "import autograded_course; autograded_course.write()\n"
+WRITE_EVIL = "import autograded_course, json, sys; autograded_course.write_evil(json.loads(sys.argv[1]))"
+PAGE = Path(NOTEBOOK).with_suffix(".html").name
+LATE = "grading: {late: {per_day: 10, grace: 1h, cap: 50}}\n"
+
+pytestmark = pytest.mark.usefixtures("gradebook_file")
+
+
+def page(root: Path, student: str) -> Markup:
+    """A student's page; it has a stylesheet of its own."""
+    return Markup(
+        (root / "feedback" / student / "01" / PAGE).read_text(encoding="utf-8"), own=frozenset(("meta", "style"))
+    )
+
+
+def words(found: Markup) -> str:
+    """Its text without its stylesheet, in single spaces."""
+    return " ".join(found.text.split("Doubling", 2)[2].split())
+
+
+@pytest.fixture
+def autograded(root: Path, python: Run) -> Path:
+    """The course's root, with autograded submissions, and points off for being late."""
+    (root / "course.yml").write_text(LATE + (root / "course.yml").read_text())
+    done = python(WRITE)
+    assert done.returncode == 0, done.stderr
+    return root
+
+
+def test_feedback_shows_score_and_findings_and_holds_its_page_only(autograded: Path, nbgrader_command: Run) -> None:
+    for student in STUDENTS:
+        folder = autograded / "autograded" / student / "01"
+        (folder / "test_hidden.py").write_text("SECRET")
+        (folder / "wrong").mkdir()
+        (folder / "wrong/mutant.py").write_text("SECRET")
+        (folder / "grades.csv").symlink_to(autograded / "gradebook.db")
+    done = nbgrader_command("generate_feedback", "1")
+    assert done.returncode == 0, done.stderr
+    carried = {"timestamp.txt", "submission_secret.txt"}
+    for student in STUDENTS:
+        held = {p.name for p in (autograded / "feedback" / student / "01").iterdir()}
+        assert held == {PAGE} | (carried if student != "cy" else set())
+    assert not list(autograded.glob(".staged-*"))
+
+    ada = page(autograded, "ada")
+    text = words(ada)
+    # What waits is open, and so is the total.
+    assert "open of 100 points" in text
+    assert "So far 44 of the 80 points that have been judged; 100 in all. Handed in 2 days late" in text
+    assert "speed open of 20 not measured: no GPU here" in text
+    assert not re.search(r"(?<![\d.])0(\.0+)? of", text)
+    # What failed, and why, is at the top and at its line of kernels.py.
+    assert "correctness 24 of 60 not passed: test_doubles, hidden check" in text
+    above, below = text.split("Your kernels.py")
+    for found in (above, below):
+        assert FINDING.what in found
+    assert re.search(r"9 out\[i\] = 2 \* x\[i\] error: out was written past its end", below)
+    # A hidden check says its sentence and nothing else.
+    assert HIDDEN.sentence in text
+    assert "SECRET" not in ada.text
+    assert "odd_sizes" not in ada.text
+    # Answers get their explanations.
+    assert text.endswith(f"with 128 threads a block? answer_1 = 5 ✗ not right your answer 5{WHY}")
+    assert "133" not in below.replace(FINDING.what, "")
+
+    bob = words(page(autograded, "bob"))
+    assert "45.2 of 100 points" in bob
+    assert "56.5 points earned, 11.3 off for being 2 days late." in bob
+    assert "speed 12.5 of 20 by hand" in bob
+    assert "open of" not in bob
+
+
+def test_formgraders_button_makes_the_same_page_anew(
+    autograded: Path, nbgrader_command: Run, nbgrader_api: Api
+) -> None:
+    assert nbgrader_command("generate_feedback", "01", "--student=ada").returncode == 0
+    folder = autograded / "feedback/ada/01"
+    before = (folder / PAGE).read_bytes()
+    (folder / "test_hidden.py").write_text("from before this course's converter")
+    kept = nbgrader_command("generate_feedback", "01")
+    assert "holds what is no feedback: test_hidden.py" in kept.stderr
+    (done,) = nbgrader_api(["generate_feedback", "01", "ada"])
+    assert done["success"], done
+    assert (folder / PAGE).read_bytes() == before
+    assert not (folder / "test_hidden.py").exists()
+
+
+def test_findings_of_another_kernels_py_are_not_shown(autograded: Path, nbgrader_command: Run) -> None:
+    file = autograded / "autograded/ada/01/kernels.py"
+    file.write_text(f"# handed in again\n{file.read_text()}")
+    (autograded / "results/01.json").chmod(0o644)
+    done = nbgrader_command("generate_feedback", "01")
+    assert "ada: results is of another kernels.py than the one that was autograded" in done.stderr
+    below = words(page(autograded, "ada")).split("Your kernels.py")[1]
+    assert "What was found is not marked here" in below
+    assert FINDING.what not in below
+    assert FINDING.what in words(page(autograded, "bob")).split("Your kernels.py")[1]
+
+    (autograded / "results/01.json").write_text("{}")
+    done = nbgrader_command("generate_feedback", "01", "--force")
+    assert (done.returncode, done.stderr.count("it is no file of results")) == (0, 1)
+
+
+def test_a_link_is_read_by_nobody_and_the_others_have_their_feedback(autograded: Path, nbgrader_command: Run) -> None:
+    ada = autograded / "autograded/ada/01"
+    (ada / NOTEBOOK).unlink()
+    (ada / NOTEBOOK).symlink_to(autograded / "solutions/01" / NOTEBOOK)
+    bob = autograded / "autograded/bob/01"
+    (bob / "kernels.py").unlink()
+    (bob / "kernels.py").symlink_to(autograded / "solutions/01/kernels.py")
+    (bob / "timestamp.txt").write_text("\x1b[2J yesterday")
+    (bob / "submission_secret.txt").unlink()
+    (bob / "submission_secret.txt").symlink_to("/etc/hostname")
+    done = nbgrader_command("generate_feedback", "01")
+    assert done.returncode == 1
+    assert f"{NOTEBOOK} is a link." in done.stderr
+    assert not (autograded / "feedback/ada").exists()
+    assert "There was none in what you handed in." in words(page(autograded, "bob"))
+    assert {p.name for p in (autograded / "feedback/bob/01").iterdir()} == {PAGE}
+
+
+SANITIZED = """\
+import json, sys
+from autograded_course import evil_verdict
+from nbconvert.filters.strings import clean_html
+from tiny_course import MEASURED
+from grader.reports.html import kernels_html, verdict_html
+from grader.reports.view import findings_for_student
+from dataclasses import replace
+for text in json.loads(sys.argv[1]):
+    made = evil_verdict("ada", text)
+    raced = replace(made, checks=(replace(made.checks[2], measured=MEASURED),))
+    for fragment in (verdict_html(made), verdict_html(raced), kernels_html(text, findings_for_student(made))):
+        print(json.dumps([fragment, clean_html(fragment)]))
+"""
+
+
+def test_formgrader_shows_reports_as_they_are(python: Run) -> None:
+    """nbconvert's ``clean_html``, which Formgrader uses here, escapes tags that it does not know.
+
+    A table gets a tbody from it, and has it escaped.
+    """
+    done = python(SANITIZED, json.dumps([*EVIL[:3], "out[i] is 1 < 2"]))
+    assert done.returncode == 0, done.stderr
+    for line in done.stdout.splitlines():
+        before, after = (Markup(fragment) for fragment in json.loads(line))
+        assert (after.tags, after.text) == (before.tags, before.text)
+
+
+def test_nothing_of_a_stranger_is_alive_in_feedback(root: Path, python: Run, nbgrader_command: Run) -> None:
+    """Names, answers, kernels.py, printed text, checks, comments; and cells and outputs that nobody has staged."""
+    texts = [text.replace("\x00", "") for text in EVIL]
+    assert (done := python(WRITE_EVIL, json.dumps(texts))).returncode == 0, done.stderr
+    done = nbgrader_command("generate_feedback", "01")
+    assert done.returncode == 0, done.stderr
+    for number, text in enumerate(texts):
+        found = page(root, f"s{number}")
+        assert found.live == [], text
+        assert "font-family" in found.text.split("</style>")[0]
+        assert "http" not in "".join(str(attributes) for _, attributes in found.tags)
+        # All of it is there to be read.
+        visible = text.split("\x1b")[0][:20]
+        assert found.text.count(visible) >= 10, text
+
+
+RELEASE = """\
+c.Exchange.root = {exchange!r}
+c.CourseDirectory.student_id_exclude = "eve"
+"""
+
+
+def test_feedback_is_released_to_all_who_have_a_secret(
+    autograded: Path, nbgrader_command: Run, nbgrader_api: Api
+) -> None:
+    exchange = autograded.parent / "exchange"
+    exchange.mkdir()
+    exchange.chmod(0o777)
+    with (autograded / "nbgrader_config.py").open("a") as file:
+        file.write(RELEASE.format(exchange=str(exchange)))
+    assert nbgrader_command("generate_feedback", "01").returncode == 0
+    (autograded / "feedback/ada/01/submission_secret.txt").write_text(" \n")  # nbgrader asserts that there is one
+    done = nbgrader_command("release_feedback", "1")
+    assert done.returncode == 0, done.stderr
+    assert "no feedback is released for 'ada': there is no submission_secret.txt of" in done.stderr
+    assert "no feedback is released for 'cy': there is no timestamp.txt and no submission_secret.txt of" in done.stderr
+    (out,) = (exchange / "tiny/feedback").iterdir()
+    assert out.read_bytes() == (autograded / "feedback/bob/01" / PAGE).read_bytes()
+    out.unlink()
+    (again,) = nbgrader_api(["release_feedback", "01"])
+    assert again["success"], again
+    assert out.exists()
