@@ -2,9 +2,10 @@
 
 In: nbgrader_config.py calls ``configure``. Out: nbgrader's settings; from then on nbgrader calls what is here.
 
-nbgrader's own converters do the work, on folders that were staged for them: ``generate`` for releases. ``guard`` keeps
-any other converter away, ``workplace`` has the folders and the lock. What nbgrader has plugins for is in ``exchange``,
-``late_penalty``, ``zip_collect`` and ``export_plugins`` with ``grade_rows``. ``settings`` brings all of it together.
+nbgrader's own converters do the work, on folders that were staged for them: ``generate`` for releases, ``feedback``
+with ``feedback_page``, which is what its template shows. ``guard`` keeps any other converter away, ``workplace`` has
+the folders and the lock. What nbgrader has plugins for is in ``exchange``, ``late_penalty``, ``zip_collect`` and
+``export_plugins`` with ``grade_rows``. ``settings`` brings all of it together.
 """
 
 from __future__ import annotations

@@ -42,13 +42,8 @@ def verdict_html(verdict: Verdict, part: str | None = None) -> str:
 def question_html(check: CheckResult) -> str:
     """How a question was answered: its mark, and to a wrong answer its explanation, never the key."""
     check = check_for_student(check)
-    lines: list[str] = []
-    if check.state is not State.JUDGED:
-        lines.append(_text(f"{check.state.value}: {check.reason}"))
-    elif check.failure is not None:
-        lines += _question_lines(check.failure)
     words = {True: "right", False: "not right", None: "open"}[check.passed]
-    return _marked(check.passed, words) + (f" {_list(lines)}" if lines else "")
+    return _marked(check.passed, words) + _question_lines(check)
 
 
 def kernels_html(source: str, findings: Iterable[Finding] = ()) -> str:
@@ -153,14 +148,20 @@ def _race(check: CheckResult) -> list[str]:
 
 
 def _question(check: CheckResult) -> str:
-    return f"{_bold(check.name)} {_span('promise', _text(check.sentence))} {question_html(check)}"
+    sentence = _span("promise", _text(check.sentence))
+    return f"{_marked(check.passed, check.name)}: {sentence}{_question_lines(check)}"
 
 
-def _question_lines(failure: Failure) -> list[str]:
-    if failure.kind == "wrong-answer":
-        answer = f"{_span('label', 'your answer')} {_code(failure.found)}"
-        return [answer, *([_text(failure.advice)] if failure.advice else [])]
-    return [_failure(failure)]
+def _question_lines(check: CheckResult) -> str:
+    if check.state is not State.JUDGED:
+        return " " + _list([_text(f"{check.state.value}: {check.reason}")])
+    failure = check.failure
+    if failure is None:
+        return ""
+    if failure.kind != "wrong-answer":
+        return " " + _list([_failure(failure)])
+    answer = f"{_span('label', 'your answer')} {_code(failure.found)}"
+    return " " + _list([answer, *([_text(failure.advice)] if failure.advice else [])])
 
 
 # ---------------------------------------------------------------------- findings
@@ -236,4 +237,4 @@ def _value(label: str, text: str) -> str:
     text = text.strip("\n")
     if "\n" in text:
         return f"<pre>{_text(text)}</pre>"
-    return _text(text) if label in ("expected", "try") else _code(text)
+    return _text(text) if label == "try" else _code(text)
