@@ -49,6 +49,17 @@ def test_what_a_course_produces_is_never_committed(path: str) -> None:
     assert _run("git", "check-ignore", path).strip() == path
 
 
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="not a git checkout")
+def test_templates_get_into_the_wheel() -> None:
+    """hatch takes whatever lies in the package and git does not ignore."""
+    files = [str(path.relative_to(ROOT)) for path in (ROOT / "grader").rglob("templates/**/*") if path.is_file()]
+    assert any(file.endswith(".j2") for file in files)
+    done = subprocess.run(["git", "check-ignore", *files], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.stdout == ""
+    kept = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]
+    assert kept == {"targets": {"wheel": {"packages": ["grader"]}}}
+
+
 def _imported(path: Path) -> set[str]:
     """The top-level packages that a module imports by name."""
     found: set[str] = set()

@@ -94,27 +94,25 @@ class CourseFeedback(CourseConverter, GenerateFeedback):
                 content = ordinary_bytes(path, MAX_NOTEBOOK_BYTES)
                 if isinstance(content, Failure):
                     refused.append(f"{path}: {content.what}")
-                    self.log.error("%s", refused[-1])
-                    continue
-                into.mkdir(parents=True, exist_ok=True)
-                (into / path.name).write_bytes(content)
+                else:
+                    into.mkdir(parents=True, exist_ok=True)
+                    (into / path.name).write_bytes(content)
+            if not into.is_dir():
+                refused.append(f"{folder}: there is no notebook to give feedback on: autograde it again")
             for file in CARRIED if into.is_dir() else ():
                 content = ordinary_bytes(folder / file, MAX_BYTES)
                 if isinstance(content, bytes) and (file != TIMESTAMP_FILE or _names_a_moment(content)):
                     (into / file).write_bytes(content)
                 elif isinstance(content, bytes) or content.kind != NO_FILE:
                     self.log.warning("%s is left out: it is not what nbgrader writes", folder / file)
+        if not self._folders:
+            where = self._format_source(name, self.coursedir.student_id)
+            refused.append(f"{where}: there is nothing to give feedback on: autograde first")
+        for sentence in refused:
+            self.log.error("%s", sentence)
+        if not staged.is_dir():
+            raise NbGraderException("\n".join(refused))
         return refused
-
-    def init_assignment(self, assignment_id: str, student_id: str) -> None:
-        """Make a student's folder of feedback, with what ``release_feedback`` and the next run ask for."""
-        source = Path(self._format_source(assignment_id, student_id))
-        folder = Path(self._format_dest(assignment_id, student_id))
-        folder.mkdir(parents=True, exist_ok=True)
-        for file in CARRIED:
-            (folder / file).unlink(missing_ok=True)
-            if (source / file).is_file():
-                (folder / file).write_bytes((source / file).read_bytes())
 
     def _warn_of_others(self, name: str) -> None:
         """Feedback that is kept may come from before this course's converter."""

@@ -88,6 +88,13 @@ def test_feedback_shows_score_and_findings_and_holds_its_page_only(autograded: P
     assert "open of" not in bob
 
 
+def test_feedback_before_autograde_says_what_to_do(root: Path, nbgrader_command: Run) -> None:
+    done = nbgrader_command("generate_feedback", "01")
+    assert done.returncode == 1
+    assert "there is nothing to give feedback on: autograde first" in done.stderr
+    assert not (root / "feedback").exists()
+
+
 def test_formgraders_button_makes_the_same_page_anew(
     autograded: Path, nbgrader_command: Run, nbgrader_api: Api
 ) -> None:
@@ -129,9 +136,11 @@ def test_a_link_is_read_by_nobody_and_the_others_have_their_feedback(autograded:
     (bob / "timestamp.txt").write_text("\x1b[2J yesterday")
     (bob / "submission_secret.txt").unlink()
     (bob / "submission_secret.txt").symlink_to("/etc/hostname")
+    (autograded / "autograded/cy/01" / NOTEBOOK).unlink()
     done = nbgrader_command("generate_feedback", "01")
     assert done.returncode == 1
     assert f"{NOTEBOOK} is a link." in done.stderr
+    assert "autograded/cy/01: there is no notebook to give feedback on: autograde it again" in done.stderr
     assert not (autograded / "feedback/ada").exists()
     assert "There was none in what you handed in." in words(page(autograded, "bob"))
     assert {p.name for p in (autograded / "feedback/bob/01").iterdir()} == {PAGE}
