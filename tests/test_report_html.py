@@ -136,6 +136,15 @@ def test_a_hidden_check_shows_its_sentence_and_nothing_else() -> None:
     assert verdict_html(made) == verdict_html(three)  # nor how many cases it has
 
 
+def test_a_hidden_check_that_was_not_judged_gives_no_reason_away() -> None:
+    lost = replace(HIDDEN, passed=None, failure=None, state=State.NOT_JUDGED, reason="SECRET size 1025")
+    lost = replace(lost, measured=MEASURED)
+    shown = verdict_html(verdict(FAILED, lost))
+    assert "not judged: see your instructor" in shown
+    assert "SECRET" not in shown
+    assert "CPU baseline" not in shown
+
+
 def test_findings_that_are_left_out_are_counted() -> None:
     findings = tuple(Finding("race", Severity.ERROR, Place(n), f"race {n}") for n in range(1, MAX_FINDINGS + 2))
     assert "and 1 more finding<" in verdict_html(verdict(replace(FAILED, findings=findings)))
@@ -187,7 +196,9 @@ def test_each_finding_stands_at_its_line() -> None:
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 def test_lines_are_counted_as_python_counts_them(end: str) -> None:
     source = f"a = '\x0c\x1c\u2028\x85'{end}# two{end}out[i] = 0{end}"
-    assert "written past the end" in below(kernels_html(source, (FINDING,)), 3)
+    told = below(kernels_html(source, (FINDING,)), 3)
+    assert told.startswith("   3  out[i] = 0")
+    assert "written past the end" in told
 
 
 def test_one_mistake_that_many_checks_met_is_told_once() -> None:
