@@ -15,7 +15,7 @@ from tiny_course import MEASURED
 
 from grader.quiz import Question, judge, waiting
 from grader.records import QUIZ, CheckResult, Failure, Finding, PartScore, Place, Severity, State, Verdict
-from grader.reports.html import MAX_LINES, TAGS, kernels_html, question_html, verdict_html
+from grader.reports.html import MAX_LINES, MAX_TOLD, TAGS, kernels_html, question_html, verdict_html
 from grader.reports.race import race_rows
 from grader.reports.text import MAX_FINDINGS
 from grader.reports.view import findings_for_student
@@ -234,3 +234,8 @@ def test_a_file_of_any_size_makes_a_page_that_can_be_read() -> None:
     assert "… and 7 more lines" in kernels_html("x\n" * (MAX_LINES + 7))
     assert len(kernels_html("y" * 1_000_000)) < 2000
     assert kernels_html("") == ""
+    many = [replace(FINDING, place=Place(n), severity=Severity.ADVICE) for n in range(1, MAX_TOLD + 7)]
+    shown = kernels_html("x\n" * 500, [*many, replace(FINDING, place=Place(400))])
+    assert "error" in below(shown, 400)
+    assert shown.count("guard it") == MAX_TOLD
+    assert "and 7 more findings" in shown

@@ -24,6 +24,7 @@ MARKS = {True: ("passed", "✓"), False: ("failed", "✗"), None: ("open", "–"
 # Of kernels.py. A reference solution has some 100 lines.
 MAX_LINES = 3000
 MAX_LINE = 500  # characters
+MAX_TOLD = 100  # findings
 
 
 def verdict_html(verdict: Verdict, part: str | None = None) -> str:
@@ -55,7 +56,8 @@ def kernels_html(source: str, findings: Iterable[Finding] = ()) -> str:
     if lines and not lines[-1]:
         lines.pop()
     kept = lines[:MAX_LINES]
-    at, elsewhere = _by_line(findings, len(kept))
+    told = _told_once(findings)
+    at, elsewhere = _by_line(told[:MAX_TOLD], len(kept))
     made: list[str] = []
     plain: list[str] = []  # lines since the last finding
     for number, line in enumerate(coloured(kept, MAX_LINE), 1):
@@ -71,6 +73,8 @@ def kernels_html(source: str, findings: Iterable[Finding] = ()) -> str:
     made.append(_lines(plain))
     if elsewhere:
         made.append(_list(_finding(finding, with_place=True) for finding in elsewhere))
+    if len(told) > MAX_TOLD:
+        made.append(_list([f"and {len(told) - MAX_TOLD:,} more findings"]))
     return "".join(made)
 
 
@@ -180,18 +184,22 @@ def _finding(finding: Finding, *, with_place: bool = False) -> str:
     return said + (_rows(table) if table else "")
 
 
-def _by_line(findings: Iterable[Finding], lines: int) -> tuple[dict[int, list[Finding]], list[Finding]]:
-    """Findings by the line of kernels.py that they are at, errors first, and those that are at no such line."""
-    at: dict[int, list[Finding]] = {}
-    elsewhere: list[Finding] = []
-    seen = set()
+def _told_once(findings: Iterable[Finding]) -> list[Finding]:
+    """Errors first, and of those that many checks met at one place the first."""
     order = list(Severity)
+    told: dict[tuple[object, ...], Finding] = {}
     for finding in sorted(findings, key=lambda finding: order.index(finding.severity)):
         place = finding.place
-        key = (finding.kind, finding.array, place.file, place.line, place.expression)
-        if key in seen:
-            continue
-        seen.add(key)
+        told.setdefault((finding.kind, finding.array, place.file, place.line, place.expression), finding)
+    return list(told.values())
+
+
+def _by_line(findings: Iterable[Finding], lines: int) -> tuple[dict[int, list[Finding]], list[Finding]]:
+    """Findings by the line of kernels.py that they are at, and those that are at no such line."""
+    at: dict[int, list[Finding]] = {}
+    elsewhere: list[Finding] = []
+    for finding in findings:
+        place = finding.place
         here = place.file == KERNELS_FILE and 1 <= place.line <= lines
         (at.setdefault(place.line, []) if here else elsewhere).append(finding)
     return at, elsewhere
