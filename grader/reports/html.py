@@ -140,12 +140,12 @@ def _failure(failure: Failure, more: Iterable[tuple[str, str]] = ()) -> str:
         ("try", failure.advice),
         *more,
     )
-    return _span("what", _text(failure.what)) + _rows((label, _value(label, text)) for label, text in rows if text)
+    return _bold(failure.what) + _rows((label, _value(label, text)) for label, text in rows if text)
 
 
 def _race(check: CheckResult) -> list[str]:
     rows = [(label, _text(figures)) for label, figures in race_rows(check.measured)]
-    return [_rows(rows)] if rows else []
+    return [_bold("measured") + _rows(rows)] if rows else []
 
 
 # ---------------------------------------------------------------------- questions
@@ -164,7 +164,7 @@ def _question_lines(check: CheckResult) -> str:
         return ""
     if failure.kind != "wrong-answer":
         return " " + _list([_failure(failure)])
-    answer = f"{_span('label', 'your answer')} {_code(failure.found)}"
+    answer = f"{_label('your answer')} {_code(failure.found)}"
     return " " + _list([answer, *([_text(failure.advice)] if failure.advice else [])])
 
 
@@ -234,9 +234,13 @@ def _list(items: Iterable[str]) -> str:
     return f"<ul>{''.join(f'<li>{item}</li>' for item in items)}</ul>"
 
 
+def _label(text: str) -> str:
+    return _span("label", f"<i>{_text(text)}</i>")
+
+
 def _rows(rows: Iterable[tuple[str, str]]) -> str:
     """Labels with what is said of them."""
-    items = [f"{_span('label', _text(label))} {value}" for label, value in rows]
+    items = [f"{_label(label)} {value}" for label, value in rows]
     return _list(items) if items else ""
 
 
