@@ -112,6 +112,14 @@ def test_a_report_shows_a_failure_with_all_that_helps_and_before_what_was_passed
     assert shown.index("test_sum") < shown.index("✓ test_shape: The shape is kept.")
 
 
+@pytest.mark.parametrize("where", ["/home/prof/course/submitted/ada/01/kernels.py", r"C:\\Users\\prof\\kernels.py"])
+def test_where_a_class_is_graded_is_not_told(where: str) -> None:
+    shown = verdict_html(verdict(replace(FAILED, failure=Failure("link", "It is a link.", where=where))))
+    assert "prof" not in shown
+    assert "where kernels.py" in Markup(shown).text
+    assert "kernels.py:7  x" in verdict_html(verdict(FAILED))
+
+
 def test_one_part_alone_tells_nothing_of_the_others() -> None:
     shown = verdict_html(verdict(FAILED, RACE), "correctness")
     assert "test_sum" in shown

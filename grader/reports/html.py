@@ -11,6 +11,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterable, Sequence
+from pathlib import PureWindowsPath
 
 from grader.records import KERNELS_FILE, QUIZ, CheckResult, Failure, Finding, PartScore, Severity, State, Verdict
 from grader.reports.check_functions import Function, Shown, functions, points_text, total_text
@@ -136,11 +137,17 @@ def _failure(failure: Failure, more: Iterable[tuple[str, str]] = ()) -> str:
     rows = (
         ("expected", failure.expected),
         ("found", failure.found),
-        ("where", failure.where),
+        ("where", _without_folders(failure.where)),
         ("try", failure.advice),
         *more,
     )
     return _bold(failure.what) + _rows((label, _value(label, text)) for label, text in rows if text)
+
+
+def _without_folders(where: str) -> str:
+    """A place that is a path, by its name alone: where a class is graded is not for its students."""
+    path = PureWindowsPath(where)  # which knows both kinds of slashes
+    return path.name if path.root else where
 
 
 def _race(check: CheckResult) -> list[str]:
