@@ -105,6 +105,22 @@ def write_results(folder: Path, assignment: str, verdicts: Sequence[Verdict]) ->
     return json_file, csv_file
 
 
+def merge_results(folder: Path, assignment: str, verdicts: Sequence[Verdict]) -> tuple[Path, Path]:
+    """As ``write_results``, but the verdicts of other students in the files stay, in the students' order.
+
+    A file that is none of ours is kept as ``<assignment>.unreadable.json``. Raises OSError.
+    """
+    json_file = folder / f"{assignment}.json"
+    known: dict[str, Verdict] = {}
+    if json_file.exists():
+        try:
+            known = {verdict.student: verdict for verdict in read_results(json_file)}
+        except ValueError:  # pydantic's and UnicodeDecodeError are
+            json_file.replace(json_file.with_suffix(".unreadable.json"))
+    known |= {verdict.student: verdict for verdict in verdicts}
+    return write_results(folder, assignment, [known[student] for student in sorted(known)])
+
+
 def read_results(file: Path) -> tuple[Verdict, ...]:
     """The verdicts of a results file. Raises OSError, pydantic.ValidationError."""
     return from_json(file.read_text(encoding="utf-8"))

@@ -10,9 +10,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from grader.classroom import Task
+from grader.course import course_of
 from grader.errors import CourseError, DeviceFault
 from grader.judge import RACES_LATER
+from grader.quiz_folder import quiz_checks
 from grader.records import CheckResult, Failure, PartScore, State, Verdict
+from grader.scoring import score
+from grader.submission import Submission, read_submission
 
 
 def full_marks(task: Task) -> Verdict:
@@ -74,6 +78,32 @@ def check_of(name: str, part: str, words: set[str]) -> CheckResult:
     failed = bool({name, name.partition("[")[0]} & words)
     failure = Failure("wrong-values", "out[0] is wrong.") if failed else None
     return CheckResult(name, part, 1.0, "Right.", False, not failed, credit=float(not failed), failure=failure)
+
+
+def scored(task: Task) -> Verdict:
+    """As ``by_text``, with the quiz and with points. With FAKE_GPU in the environment speed is judged, and so much."""
+    found = read_submission(task.submission)
+    source = found.source.decode() if isinstance(found, Submission) else ""
+    told = re.findall(r"# fails: (.*)", source)
+    words = set(told[0].split()) if told else set()
+    if not source:
+        words = {name.partition("[")[0] for name in TINY_CHECKS}
+    checks = [check_of(name, part, words) for name, part in TINY_CHECKS.items()]
+    credit = float(os.environ.get("FAKE_GPU", "nan"))
+    if credit == credit or "test_minimum_speedup" in words:
+        failed = "test_minimum_speedup" in words
+        checks[-1] = replace(
+            checks[-1], state=State.JUDGED, reason="", passed=not failed, credit=0.0 if failed else credit
+        )
+    else:
+        checks[-1] = replace(checks[-1], needs_gpu=True)
+    course, assignment = course_of(task.checks)
+    if "quiz" in assignment.parts:
+        checks += quiz_checks(task.checks, task.submission)
+    made = score(checks, assignment.ordered_parts(), course.grading.without_gpu)
+    sha256 = found.sha256 if isinstance(found, Submission) else ""
+    points = (made.total, made.points, made.points_judged, made.summary)
+    return Verdict(task.student, "01", sha256, "simulated", made.parts, tuple(checks), *points, seed=7)
 
 
 def anew(task: Task) -> Verdict:

@@ -1,22 +1,28 @@
-"""What leaves for nbgrader's exchange. nbgrader's process (trusted).
+"""What leaves for nbgrader's exchange, and what is taken from it. nbgrader's process (trusted).
 
-In: the course. Out: the exchange's folders, through nbgrader's own code, filled from folders made here.
+In: the course; folders of the exchange, which are students' to change. Out: the exchange's folders, through nbgrader's
+own code, filled from folders made here; submitted/<student>/NN with ordinary files of known names.
 """
 
 from __future__ import annotations
 
 import tempfile
+from datetime import datetime
 from pathlib import Path
+from typing import Any
 
-from nbgrader.exchange.default import ExchangeReleaseAssignment, ExchangeReleaseFeedback
+from nbgrader.exchange.default import ExchangeCollect, ExchangeReleaseAssignment, ExchangeReleaseFeedback
+from nbgrader.utils import parse_utc
 
 from grader.course import FILE_NAME, load_course
 from grader.errors import GraderError
-from grader.intake import CARRIED, ordinary_bytes
+from grader.intake import CARRIED, NO_FILE, ordinary_bytes, student_name_problem
 from grader.nbgrader_plugin.generate import notebooks
+from grader.nbgrader_plugin.staging import limits_of
 from grader.nbgrader_plugin.workplace import attributes, student_folders
+from grader.notebook import SUFFIX
 from grader.records import Failure
-from grader.release import build
+from grader.release import SOLUTIONS, build
 
 MAX_CARRIED = 4096  # bytes; nbgrader writes a line into each
 
@@ -93,3 +99,54 @@ def _is_text(path: Path) -> bool:
         return not isinstance(content, Failure) and bool(content.decode("utf-8").strip())
     except UnicodeDecodeError:
         return False
+
+
+class SafeCollect(ExchangeCollect):
+    """``nbgrader collect``, which by itself reads whatever a link in a submission points to.
+
+    A folder in the exchange that is no submission, or of a name that no student has, is left where it is.
+    """
+
+    def _path_to_record(self, path: str) -> dict[str, Any]:
+        """As nbgrader's; one without a ``username`` for what is none. nbgrader's ends the run there, for everyone."""
+        parts = Path(path).name.rsplit("+", 3)
+        try:
+            moment = parse_utc(parts[2])
+        except Exception as error:  # of whichever kind: a student has written it
+            return self._none(path, f"no submission: {error}")
+        if parts[1] != self.coursedir.assignment_id:
+            return self._none(path, "no submission, or of a student whose name holds '+'")
+        problem = student_name_problem(parts[0])
+        if problem is not None:
+            return self._none(path, problem)
+        return {"username": parts[0], "filename": Path(path).name, "timestamp": moment}
+
+    def _none(self, path: str, why: str) -> dict[str, Any]:
+        self.log.error("%s: not collected: %s", ascii(path), why)
+        return {"username": "", "filename": "", "timestamp": datetime.min}
+
+    def init_src(self) -> None:
+        """As nbgrader's, without what has no student. Raises ExchangeError."""
+        try:
+            course = load_course(Path(self.coursedir.root) / FILE_NAME)
+            self.coursedir.assignment_id = course.assignment(self.coursedir.assignment_id).name
+        except GraderError as error:
+            self.fail(str(error))
+        super().init_src()
+        self.src_records = [record for record in self.src_records if record["username"]]
+
+    def do_copy(self, src: str, dest: str, log: Any = None) -> None:
+        """Copy the files of a submission that have a part in it, each if it is an ordinary one."""
+        source = Path(self.coursedir.root) / SOLUTIONS / self.coursedir.assignment_id
+        there = Path(dest)
+        there.mkdir(parents=True)
+        for name, limit in limits_of(path.name for path in source.glob(f"*{SUFFIX}")).items():
+            content = ordinary_bytes(Path(src) / name, limit)
+            if not isinstance(content, Failure):
+                (there / name).write_bytes(content)
+            elif content.kind != NO_FILE:
+                self.log.error("%s: not collected: %s", ascii(src), content.what)
+        if self.coursedir.groupshared:
+            there.chmod(0o2770 | there.stat().st_mode)
+            for path in there.iterdir():
+                path.chmod(0o664)

@@ -19,8 +19,9 @@ from traitlets.config import Config
 
 from grader.course import FILE_NAME, load_course
 from grader.errors import GraderError
-from grader.nbgrader_plugin import feedback, generate
-from grader.nbgrader_plugin.exchange import FreshRelease, ReleaseFeedback
+from grader.nbgrader_plugin import autograde, feedback, generate
+from grader.nbgrader_plugin.autograde import CourseAutograde
+from grader.nbgrader_plugin.exchange import FreshRelease, ReleaseFeedback, SafeCollect
 from grader.nbgrader_plugin.export_plugins import CsvExport
 from grader.nbgrader_plugin.feedback import CourseFeedback
 from grader.nbgrader_plugin.generate import CourseGenerate
@@ -32,8 +33,10 @@ from grader.release import ASSIGNMENTS, SOLUTIONS
 # Modules in which nbgrader looks up a converter when it is asked for one, and the names there.
 CONVERTERS: dict[tuple[str, str], type] = {
     ("nbgrader.apps.api", "GenerateAssignment"): CourseGenerate,
+    ("nbgrader.apps.api", "Autograde"): CourseAutograde,
     ("nbgrader.apps.api", "GenerateFeedback"): CourseFeedback,
     ("nbgrader.apps.generateassignmentapp", "GenerateAssignment"): CourseGenerate,
+    ("nbgrader.apps.autogradeapp", "Autograde"): CourseAutograde,
     ("nbgrader.apps.generatefeedbackapp", "GenerateFeedback"): CourseFeedback,
 }
 # The names by which ``nbgrader export --exporter=`` asks for nbgrader's CSV, which has 0 for what was not judged.
@@ -43,8 +46,6 @@ EXPORTERS: dict[tuple[str, str], type] = {
 }
 # Lists of preprocessors of converters that this course does not know: they begin, and end, with the guard.
 GUARDED = (
-    ("Autograde", "sanitize_preprocessors"),
-    ("Autograde", "autograde_preprocessors"),
     ("GenerateSolution", "preprocessors"),
     ("GenerateSourceWithTests", "preprocessors"),
 )
@@ -80,8 +81,10 @@ def _settings(root: Path) -> Config:
     for section, name in GUARDED:
         c[section][name] = [Guard]
     generate.settings(c)
+    autograde.settings(c)
     feedback.settings(c)
     c.ExchangeFactory.release_assignment = FreshRelease
+    c.ExchangeFactory.collect = SafeCollect
     c.ExchangeFactory.release_feedback = ReleaseFeedback
     c.AssignLatePenalties.plugin_class = LatePenalty
     c.ExportApp.plugin_class = CsvExport

@@ -1,0 +1,302 @@
+"""nbgrader's autograde: the class is judged by our judge, and nbgrader's converter puts it into the gradebook.
+
+nbgrader's process (trusted). In: submitted/<student>/NN, solutions/NN, course.yml. Out: autograded/<student>/NN, the
+gradebook, results/NN.json and .csv.
+
+Three steps. Assignment and cells go into the gradebook, so that the first autograde on a fresh clone works. Submissions
+are judged, as by ``grader grade``, while nothing is locked: that may take its time. Then nbgrader's own converter works
+on folders that ``staging`` has made, and finds verdicts where it would have run notebooks.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from nbgrader.api import Gradebook, MissingEntry
+from nbgrader.converters import Autograde, NbGraderException
+from nbgrader.preprocessors import AssignLatePenalties, CheckCellMetadata, Execute, SaveAutoGrades
+from traitlets import Enum, Integer
+from traitlets.utils.importstring import import_item
+
+from grader import classroom
+from grader.course import FILE_NAME, Assignment, Course, load_course
+from grader.errors import UsageError
+from grader.gradebook import merge_results
+from grader.intake import student_name_problem
+from grader.late import TIMESTAMP_FILE, with_penalty
+from grader.nbgrader_plugin.generate import register, told
+from grader.nbgrader_plugin.grade_rows import waits
+from grader.nbgrader_plugin.guard import CourseConverter, Guard
+from grader.nbgrader_plugin.judge_submission import JudgeSubmission
+from grader.nbgrader_plugin.save_grades import SaveJudgedGrades
+from grader.nbgrader_plugin.staging import Staged, stage_submission
+from grader.nbgrader_plugin.workplace import attributes, working_in
+from grader.records import Verdict
+from grader.release import SOLUTIONS
+from grader.submission import Submission, read_submission
+
+RESULTS = "results"
+MAX_ID = 128  # characters of a student's id in nbgrader's gradebook
+# nbgrader's submission page shows first and last names as they are; an LMS may have them from anybody.
+_NO_MARKUP = str.maketrans({"<": "‹", ">": "›"})
+
+
+def settings(c: Any) -> None:
+    """Put what autograding needs into nbgrader's configuration ``c``."""
+    c.Autograde.sanitize_preprocessors = [Guard, CheckCellMetadata]
+    c.Autograde.autograde_preprocessors = [
+        Guard,
+        JudgeSubmission,
+        SaveJudgedGrades,
+        AssignLatePenalties,
+        CheckCellMetadata,
+    ]
+
+
+class CourseAutograde(CourseConverter, Autograde):
+    """``nbgrader autograde`` and Formgrader's button. ``verdicts`` are those of this run, by student."""
+
+    workers = Integer(os.cpu_count() or 1, min=1, help="Submissions that are judged at the same time.").tag(config=True)
+    device = Enum(("auto", "simulated", "cuda"), "auto", help="Where kernels run; see `grader grade`.").tag(config=True)
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.verdicts: dict[str, Verdict] = {}
+        self.kernels: dict[str, bytes] = {}
+
+    def start(self) -> None:
+        """Autograde ``coursedir.assignment_id``, of the students of ``coursedir.student_id``.
+
+        Raises NbGraderException, also where only some could be graded.
+        """
+        root = Path(self.coursedir.root).resolve()
+        with told(self.log):
+            self._require_judge()
+            course = load_course(root / FILE_NAME)
+            if course.grading.sandbox == "strict":
+                raise UsageError(f"{course.file} demands the sandbox level 'strict'; this version reaches 'limits'")
+            assignment = course.assignment(self.coursedir.assignment_id)
+            handed_in, refused = self._handed_in(root, assignment.name)
+            with working_in(root) as staged:
+                templates = register(course, assignment.name, self.coursedir, self, staged)
+                self._require_notebooks(root, assignment.name, templates)
+                self._take_markup_from_names()
+            due = {s: folder for s, folder in handed_in.items() if self._is_due(s, folder, assignment.name)}
+            judged = self._judged(course, assignment, due)
+            with working_in(root) as staged:
+                if due:
+                    self._convert(course, assignment, due, judged, templates, staged)
+                self._tell_of_waiting(assignment.name, handed_in.keys() - due.keys())
+        if refused:
+            raise NbGraderException("\n".join(refused))
+
+    # ------------------------------------------------------------------ whose submissions
+
+    def _handed_in(self, root: Path, name: str) -> tuple[dict[str, Path], list[str]]:
+        """Submissions by student, and why some are refused. Raises UsageError if there are none."""
+        folder = root / self.coursedir.submitted_directory
+        wanted, excluded = self.coursedir.student_id, self.coursedir.student_id_exclude.split(",")
+        found = classroom.submissions(folder, name)[0] if folder.is_dir() else {}
+        found = {s: f for s, f in found.items() if (s == wanted or fnmatchcase(s, wanted)) and s not in excluded}
+        if not found:
+            raise UsageError(f"expected submissions {folder}/<student>/{name} of {wanted!r}, found none")
+        problems = {student: _problem(student, place) for student, place in found.items()}
+        refused = [f"{folder}: not graded: {problem}" for problem in problems.values() if problem is not None]
+        for sentence in refused:
+            self.log.error("%s", sentence)
+        return {student: place for student, place in found.items() if problems[student] is None}, refused
+
+    def _is_due(self, student: str, folder: Path, name: str) -> bool:
+        """Whether nbgrader would autograde it: asked for by force, never done, or handed in again."""
+        there = Path(self._format_dest(name, student))
+        if self.force or self.coursedir.notebook_id != "*" or not there.exists():
+            return True
+        new, old = classroom.timestamp_of(folder), classroom.timestamp_of(there)
+        if isinstance(new, datetime) and (not isinstance(old, datetime) or new > old):
+            return True
+        self.log.info("Skipping existing assignment: %s", there)
+        return False
+
+    def _tell_of_waiting(self, name: str, skipped: set[str]) -> None:
+        with Gradebook(self.coursedir.db_url, self.coursedir.course_id) as gradebook:
+            waiting = [
+                student
+                for student in sorted(skipped)
+                if any(waits(grade) for book in _notebooks(gradebook, name, student) for grade in book.grades)
+            ]
+        if waiting:
+            self.log.warning(
+                "%d of those that were skipped wait for a score (%s): --force judges them again, say on a machine "
+                "with a GPU",
+                len(waiting),
+                ", ".join(waiting[:5]) + (", …" if len(waiting) > 5 else ""),
+            )
+
+    # ------------------------------------------------------------------ judging
+
+    def _judged(self, course: Course, assignment: Assignment, due: Mapping[str, Path]) -> tuple[Verdict, ...]:
+        from grader.judging import judge_task, require_device_once
+
+        if not due:
+            return ()
+        require_device_once(self.device)
+        checks = course.file.parent / SOLUTIONS / assignment.name
+        tasks = [classroom.Task(checks, folder, student, self.device) for student, folder in due.items()]
+
+        def progress(done: int, of: int, verdict: Verdict) -> None:
+            self.log.info("judged %d of %d: %s: %s", done, of, verdict.student, verdict.summary)
+
+        return classroom.grade(
+            tasks,
+            assignment,
+            judge_task,
+            workers=min(self.workers, len(tasks)),
+            progress=progress,
+            make_executor=classroom.process_pool,
+            without_gpu=course.grading.without_gpu,
+        )
+
+    def _write_results(self, course: Course, assignment: Assignment, due: Mapping[str, Path]) -> None:
+        """results/NN.json has what the gradebook has no place for: each check, the seed, what hidden checks saw."""
+        verdicts = []
+        with Gradebook(self.coursedir.db_url, self.coursedir.course_id) as gradebook:
+            for student, verdict in self.verdicts.items():
+                moment = classroom.timestamp_of(due[student])
+                late_from = assignment.due
+                extension = _extension(gradebook, assignment.name, student)
+                if late_from is not None and extension is not None:
+                    late_from += extension
+                verdicts.append(with_penalty(verdict, course.grading.late, late_from, moment))
+        try:
+            merge_results(course.file.parent / RESULTS, assignment.name, verdicts)
+        except OSError as error:
+            self.log.error("no results can be written to %s: %s", course.file.parent / RESULTS, error)
+
+    # ------------------------------------------------------------------ into the gradebook
+
+    def _convert(
+        self,
+        course: Course,
+        assignment: Assignment,
+        due: Mapping[str, Path],
+        judged: tuple[Verdict, ...],
+        templates: Mapping[str, str],
+        staged: Path,
+    ) -> None:
+        root = Path(self.coursedir.root).resolve()
+        submitted, nothing = staged / "submitted", staged / "nothing"
+        nothing.mkdir()
+        self.verdicts, self.kernels = {}, {}
+        for verdict in judged:
+            student = verdict.student
+            place = submitted / student / assignment.name
+            made = stage_submission(due[student], place, templates)
+            for sentence in made.told:
+                self.log.warning("%s: %s", student, sentence)
+            self.verdicts[student] = _of_these_bytes(verdict, made, assignment, due[student])
+            if made.sha256:
+                self.kernels[student] = (place / "kernels.py").read_bytes()
+        self._write_results(course, assignment, due)
+        with (
+            attributes(
+                self.coursedir,
+                assignment_id=assignment.name,
+                submitted_directory=str(submitted.relative_to(root)),
+                source_directory=str(nothing.relative_to(root)),
+            ),
+            attributes(self, force=True),
+        ):
+            super().start()
+
+    def init_assignment(self, assignment_id: str, student_id: str) -> None:
+        """As nbgrader's; then every score is open: should anything fail from here on, none is left at 0."""
+        super().init_assignment(assignment_id, student_id)
+        with Gradebook(self.coursedir.db_url, self.coursedir.course_id) as gradebook:
+            submission = gradebook.find_submission(assignment_id, student_id)
+            if not (Path(self._format_source(assignment_id, student_id)) / TIMESTAMP_FILE).exists():
+                submission.timestamp = None  # nbgrader would keep that of an earlier hand-in
+            for notebook in submission.notebooks:
+                for grade in notebook.grades:
+                    grade.auto_score, grade.needs_manual_grade = None, True
+            gradebook.db.commit()
+
+    def _take_markup_from_names(self) -> None:
+        with Gradebook(self.coursedir.db_url, self.coursedir.course_id) as gradebook:
+            for student in gradebook.students:
+                for column in ("first_name", "last_name"):
+                    name = getattr(student, column) or ""
+                    if name != name.translate(_NO_MARKUP):
+                        self.log.warning("%s: %s of the gradebook held markup: %r", student.id, column, name)
+                        setattr(student, column, name.translate(_NO_MARKUP))
+            gradebook.db.commit()
+
+    # ------------------------------------------------------------------ what could be set up wrongly
+
+    def _require_judge(self) -> None:
+        """Raise UsageError where a user's settings or a flag have left out the judge, or brought nbgrader's back."""
+        first, second = (
+            [import_item(step) if isinstance(step, str) else step for step in steps]
+            for steps in (self.sanitize_preprocessors, self.autograde_preprocessors)
+        )
+        own = [step for step in second if step in (JudgeSubmission, SaveJudgedGrades)]
+        theirs = [s for s in (*first, *second) if _is_a(s, Execute) or (_is_a(s, SaveAutoGrades) and s not in own)]
+        if first[:1] != [Guard] or second[:1] != [Guard] or own != [JudgeSubmission, SaveJudgedGrades] or theirs:
+            raise UsageError(
+                "expected grader.nbgrader_plugin's steps in Autograde.sanitize_preprocessors and "
+                "Autograde.autograde_preprocessors, JudgeSubmission before SaveJudgedGrades and no Execute; found "
+                f"{_named(first)} and {_named(second)}: look for these settings in ~/.jupyter/nbgrader_config.py, "
+                "below configure() in the course's, and among the command's arguments"
+            )
+
+    def _require_notebooks(self, root: Path, name: str, templates: Mapping[str, str]) -> None:
+        if not templates:
+            raise UsageError(
+                f"expected a notebook {root / SOLUTIONS / name}/*.ipynb with a cell for each part, found none: "
+                "nbgrader grades notebooks; `grader grade` needs none"
+            )
+
+
+def _problem(student: str, folder: Path) -> str | None:
+    """Why a student's submission cannot be graded; None if it can."""
+    if len(student) > MAX_ID:
+        return f"a student's name of {len(student)} characters is too long for nbgrader's gradebook: at most {MAX_ID}"
+    if folder.parent.is_symlink():
+        return f"the student's folder {student!a} is a link; put a folder in its place"
+    return student_name_problem(student)
+
+
+def _of_these_bytes(verdict: Verdict, made: Staged, assignment: Assignment, folder: Path) -> Verdict:
+    """``verdict``, unless it is one of another kernels.py than the one that was staged afterwards."""
+    found = verdict.sha256
+    if not found or not made.sha256 or found == made.sha256:
+        return verdict
+    task = classroom.Task(folder, folder, verdict.student, "auto")
+    return classroom.not_judged(task, assignment, "kernels.py was exchanged while it was being judged")
+
+
+def _notebooks(gradebook: Any, name: str, student: str) -> Any:
+    try:
+        return gradebook.find_submission(name, student).notebooks
+    except MissingEntry:
+        return ()
+
+
+def _extension(gradebook: Any, name: str, student: str) -> Any:
+    try:
+        return gradebook.find_submission(name, student).extension
+    except MissingEntry:
+        return None
+
+
+def _is_a(step: Any, kind: type) -> bool:
+    return isinstance(step, type) and issubclass(step, kind)
+
+
+def _named(steps: list[Any]) -> str:
+    return f"[{', '.join(getattr(step, '__name__', str(step)) for step in steps)}]"

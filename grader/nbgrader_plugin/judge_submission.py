@@ -1,0 +1,127 @@
+"""A finished verdict into the cells of a notebook, in the place of nbgrader's Execute. nbgrader's process (trusted).
+
+In: a staged notebook, and the Verdict of its student that the converter has. Out: the notebook, each grade cell of it
+with the output that nbgrader reads its score from, and the names of those that have no score yet.
+
+nbgrader takes the first ``execute_result`` of a cell for its score, and for full marks if there is none. So each cell
+gets one output and no other: a plain float with the report, or, where nothing was judged, the reason; that one's name
+goes to ``SaveJudgedGrades``. No line of a student's runs here.
+"""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass, replace
+from typing import Any
+
+from nbformat.v4 import new_code_cell, new_output
+from nbgrader import utils
+from nbgrader.preprocessors import NbGraderPreprocessor
+from traitlets import List
+
+from grader.records import KERNELS_FILE, QUIZ, CheckResult, State, Verdict
+from grader.reports.terminal import student_report
+from grader.reports.text import check_lines, clean
+from grader.reports.view import for_student
+
+MAX_SHOWN_KERNELS = 100_000  # characters; a page with more of them is none that anybody opens
+WIDTH = 100  # columns of a report
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What ``SaveJudgedGrades`` is to know: why a grade cell has no score, by the cell's name."""
+
+    waiting: dict[str, str]
+
+
+class JudgeSubmission(NbGraderPreprocessor):
+    """Puts what was judged into grade cells, and each answer's judgement below it; last, the student's kernels.py."""
+
+    # nbgrader hands this option to all preprocessors and warns where one does not have it.
+    display_data_priority = List([], help="Of no use here.").tag(config=True)
+
+    def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
+        """The notebook with outputs. Raises KeyError for a student without a verdict: nothing is saved, then."""
+        converter = self.parent.parent
+        student = resources["nbgrader"]["student"]
+        verdict: Verdict = converter.verdicts[student]
+        questions = {check.name: check for check in for_student(verdict).checks if check.part == QUIZ}
+        judged = Judged({})
+        for cell in nb.cells:
+            grade_id = cell.metadata.get("nbgrader", {}).get("grade_id", "")
+            if utils.is_grade(cell) and not utils.is_solution(cell) and cell.cell_type == "code":
+                points, why = points_of(verdict, grade_id)
+                if points is None:
+                    judged.waiting[grade_id] = why
+                elif why:
+                    self.log.info("%s: %s: %s", student, grade_id, why)
+                most = float(cell.metadata.nbgrader.points)
+                cell.outputs = [_output(None if points is None else min(points, most), why, verdict, grade_id)]
+            elif grade_id in questions and cell.cell_type == "code":
+                cell.outputs = [_shown(check_text(questions[grade_id]), question_html(questions[grade_id]))]
+        resources["nbgrader"]["judged"] = judged
+        source = converter.kernels.get(student)
+        if source is not None:
+            nb.cells.append(_kernels_cell(source))
+        return nb, resources
+
+
+def points_of(verdict: Verdict, part: str) -> tuple[float | None, str]:
+    """The points of a part, None where they wait to be judged, and why: a sentence that a student may read.
+
+    Where course.yml's ``without_gpu`` scales the total, the part without a GPU has what is missing from it.
+    """
+    score = next((score for score in verdict.parts if score.part == part), None)
+    if score is None:
+        return None, f"course.yml of {verdict.assignment} has no part {part!r}"
+    if score.judged == score.points:
+        return score.earned, ""
+    if verdict.total is not None:
+        others = sum(other.earned for other in verdict.parts if other.part != part)
+        return max(0.0, round(verdict.total - others, 2)), "scaled from what was judged: no GPU"
+    open_checks = [c for c in for_student(verdict).checks if c.part == part and c.state is not State.JUDGED]
+    if not open_checks:
+        return None, verdict.summary
+    first = next((check for check in open_checks if not check.hidden), open_checks[0])
+    return None, f"{first.state.value}: {first.reason}" if first.reason else first.state.value
+
+
+def _output(points: float | None, why: str, verdict: Verdict, part: str) -> Any:
+    report = report_html(verdict, part)
+    if why:
+        report = f"<p>{html.escape(clean(why))}</p>{report}"
+    if points is None:
+        return _shown(why, report)
+    data = {"text/plain": repr(float(points)), "text/html": report}
+    return new_output("execute_result", data, execution_count=None)
+
+
+def _shown(text: str, page: str) -> Any:
+    return new_output("display_data", {"text/plain": clean(text), "text/html": page})
+
+
+def _kernels_cell(source: bytes) -> Any:
+    """kernels.py for whoever looks at the notebook: as a cell that nothing runs."""
+    text = clean(source.decode("utf-8", "replace"), MAX_SHOWN_KERNELS)
+    return new_code_cell(text, id="kernels-py", metadata={"warpgrade": {"file": KERNELS_FILE}})
+
+
+def report_html(verdict: Verdict, part: str) -> str:
+    """What a student reads of a part, as a fragment of HTML."""
+    checks = tuple(check for check in verdict.checks if check.part == part)
+    scores = tuple(score for score in verdict.parts if score.part == part)
+    text = student_report(replace(verdict, checks=checks, parts=scores), width=WIDTH)
+    return f"<pre>{html.escape(clean(text, len(text)))}</pre>"
+
+
+def check_text(check: CheckResult) -> str:
+    """A question's judgement as text."""
+    if check.state is not State.JUDGED:
+        return f"{check.state.value}: {check.reason}"
+    return "right" if check.passed else "\n".join(check_lines(check, WIDTH))
+
+
+def question_html(check: CheckResult) -> str:
+    """A question's judgement as a fragment of HTML."""
+    return f"<pre>{html.escape(clean(check_text(check)))}</pre>"
