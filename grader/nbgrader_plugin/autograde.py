@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -39,7 +38,6 @@ from grader.nbgrader_plugin.staging import Staged, stage_submission
 from grader.nbgrader_plugin.workplace import attributes, working_in
 from grader.records import Verdict
 from grader.release import SOLUTIONS
-from grader.submission import Submission, read_submission
 
 RESULTS = "results"
 MAX_ID = 128  # characters of a student's id in nbgrader's gradebook
@@ -87,12 +85,12 @@ class CourseAutograde(CourseConverter, Autograde):
                 templates = register(course, assignment.name, self.coursedir, self, staged)
                 self._require_notebooks(root, assignment.name, templates)
                 self._take_markup_from_names()
-            due = {s: folder for s, folder in handed_in.items() if self._is_due(s, folder, assignment.name)}
-            judged = self._judged(course, assignment, due)
-            with working_in(root) as staged:
-                if due:
-                    self._convert(course, assignment, due, judged, templates, staged)
+                due = {s: folder for s, folder in handed_in.items() if self._is_due(s, folder, assignment.name)}
                 self._tell_of_waiting(assignment.name, handed_in.keys() - due.keys())
+            judged = self._judged(course, assignment, due)
+            if due:
+                with working_in(root) as staged:
+                    self._convert(course, assignment, due, judged, templates, staged)
         if refused:
             raise NbGraderException("\n".join(refused))
 

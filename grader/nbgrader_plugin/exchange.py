@@ -133,7 +133,7 @@ class SafeCollect(ExchangeCollect):
         except GraderError as error:
             self.fail(str(error))
         super().init_src()
-        self.src_records = [record for record in self.src_records if record["username"]]
+        self.src_records: list[dict[str, Any]] = [record for record in self.src_records if record["username"]]
 
     def do_copy(self, src: str, dest: str, log: Any = None) -> None:
         """Copy the files of a submission that have a part in it, each if it is an ordinary one."""

@@ -1,7 +1,7 @@
 """Scores of grade cells into nbgrader's gradebook: none where nothing was judged. nbgrader's process (trusted).
 
-In: a notebook that ``JudgeSubmission`` has seen. Out: its cells' rows in the gradebook. What waits is open, never 0, and
-needs a person or a later run; a score that a person has given stays.
+In: a notebook that ``JudgeSubmission`` has seen. Out: its cells' rows in the gradebook. What waits is open, never 0,
+and needs a person or a later run; a score that a person has given stays.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ class SaveJudgedGrades(SaveAutoGrades):
         """The notebook as it is. Raises NotJudged."""
         if not isinstance(resources["nbgrader"].get("judged"), Judged):
             raise NotJudged("expected JudgeSubmission before SaveJudgedGrades: nothing was judged, so nothing is saved")
-        return super().preprocess(nb, resources)
+        nb, resources = super().preprocess(nb, resources)
+        return nb, resources
 
     def _add_score(self, cell: Any, resources: Any) -> None:
         judged: Judged = resources["nbgrader"]["judged"]

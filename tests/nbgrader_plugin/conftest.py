@@ -13,24 +13,10 @@ from typing import Any
 
 import clean_process
 import pytest
-from notebook_course import ROOT, write_notebook_course
+from nbgrader_commands import API, COMMAND, user_environment
+from notebook_course import write_notebook_course
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
-# nbgrader as a command, whether or not the environment's scripts have been made.
-COMMAND = "import sys; from nbgrader.apps.nbgraderapp import main; sys.argv[0] = 'nbgrader'; main()"
-# Judges by words in kernels.py, see class_judges.by_text, without a child process for each check.
-FAKE_JUDGE = "import class_judges, grader.judging; grader.judging.judge_task = class_judges.by_text\n"
-API = """\
-import json, sys
-from nbgrader.apps import NbGraderAPI, NbGrader
-app = NbGrader()
-app.initialize([], root={root!r})
-api = NbGraderAPI(app.coursedir, config=app.config)
-for name, *arguments in json.loads(sys.argv[1]):
-    done = getattr(api, name)(*arguments)
-    print(json.dumps({{"success": done["success"], "log": done.get("log"), "error": done.get("error")}}))
-"""
-
 
 # A gradebook as nbgrader makes it, but for the version of its tables, for which it starts alembic: that takes seconds.
 EMPTY_GRADEBOOK = """\
@@ -73,14 +59,7 @@ def gradebook_file(root: Path, empty_gradebook: bytes) -> Path:
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
     """The environment variables of a user who has no Jupyter settings."""
-    home = tmp_path / "home"
-    home.mkdir()
-    places = {name: str(home / name.lower()) for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "IPYTHONDIR")}
-    kept = {key: value for key, value in os.environ.items() if not key.startswith("JUPYTER")}
-    # Where nbconvert's templates are, should its packages come from another environment than this Python's.
-    shared = Path(str(find_spec("nbconvert").origin)).parents[4] / "share/jupyter"
-    modules = os.pathsep.join(map(str, (ROOT, ROOT / "tests")))
-    return kept | {"HOME": str(home), "PYTHONPATH": modules, "JUPYTER_PATH": str(shared), **places}
+    return user_environment(tmp_path / "home")
 
 
 @pytest.fixture

@@ -1,0 +1,158 @@
+"""nbgrader's autograde with the real judge, as `grader grade`; and where something else was set up, refused."""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import nbgrader_class as handed_in
+import pytest
+import tiny_notebook as notebook
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+# `grader grade`, then `nbgrader autograde`, both judging in this very process: its children are started once.
+BOTH = """\
+import contextlib, sys
+from concurrent.futures import Executor, Future
+from pathlib import Path
+from grader import classroom, cli
+from nbgrader.apps.nbgraderapp import main
+class Here(Executor):
+    def __init__(self, workers):
+        pass
+    def submit(self, function, task):
+        done = Future()
+        done.set_result(function(task))
+        return done
+classroom.process_pool = Here
+classroom.grade.__kwdefaults__["make_executor"] = Here
+with contextlib.suppress(SystemExit):
+    sys.argv = ["grader", "grade", "1", "--device", "simulated"]
+    cli.main()
+Path("results").rename("expected")
+sys.argv = ["nbgrader", "autograde", "01", "--CourseAutograde.device=simulated"]
+main()
+"""
+
+
+def points(folder: Path) -> dict[str, dict[str, str]]:
+    """Scores by student, of a folder of results."""
+    with (folder / "01.csv").open(newline="") as file:
+        columns = ("correctness", "technique", "speed", "quiz", "total", "points_judged", "why")
+        return {row["student"]: {name: row[name] for name in columns} for row in csv.DictReader(file)}
+
+
+SCORES = """\
+import json
+from nbgrader.api import Gradebook
+with Gradebook("sqlite:///gradebook.db", "tiny") as book:
+    print(json.dumps({s.student.id: {g.name: g.auto_score for n in s.notebooks for g in n.grades}
+                      for s in book.assignment_submissions("01")}))
+"""
+
+
+@pytest.mark.usefixtures("gradebook_file")
+def test_the_real_judge_gives_the_same_scores_as_grader_grade_and_twice_the_same(
+    root: Path, python: Run, nbgrader_command: Run
+) -> None:
+    notebook.write(root / "solutions/01", notebook.document())
+    (root / "course.yml").write_text(handed_in.COURSE.replace("timeouts: 500 ms", "timeouts: 5 s"))
+    handed_in.hand_in(root, "ada", book=notebook.answered(notebook.RIGHT))
+    wrong = handed_in.hand_in(root, "bob", book=notebook.answered({}))
+    (wrong / "kernels.py").write_text(handed_in.KERNELS.replace("= 2 *", "= (3 if i > 1000 else 2) *"))
+    first = python(BOTH)
+    assert first.returncode == 0, first.stderr
+    expected = points(root / "expected")
+    assert points(root / "results") == expected
+    for turn in range(2):
+        scores = json.loads(python(SCORES).stdout)
+        for student, row in expected.items():
+            parts = ("correctness", "technique", "speed", "quiz")
+            assert scores[student] == {part: float(row[part]) if row[part] else None for part in parts}
+        if turn == 0:
+            again = nbgrader_command("autograde", "01", "--force", "--CourseAutograde.workers=1")
+            assert again.returncode == 0, again.stderr
+            assert points(root / "results") == expected
+    assert 0 < scores["bob"]["correctness"] < scores["ada"]["correctness"] == 50
+    assert scores["ada"]["speed"] is None
+
+
+# Starts converters with other steps; prints what is said.
+WRONG = """\
+import json, os
+from nbgrader import preprocessors as theirs
+from nbgrader.apps import NbGrader
+from nbgrader.converters import NbGraderException
+from grader.nbgrader_plugin.autograde import CourseAutograde
+from grader.nbgrader_plugin.guard import Guard
+from grader.nbgrader_plugin.judge_submission import JudgeSubmission
+from grader.nbgrader_plugin.save_grades import SaveJudgedGrades
+app = NbGrader(); app.initialize([]); app.coursedir.assignment_id = "01"
+print(json.dumps([]), flush=True)
+for steps in (
+    [], [Guard, JudgeSubmission], [Guard, SaveJudgedGrades, JudgeSubmission], [JudgeSubmission, SaveJudgedGrades],
+    [Guard, JudgeSubmission, SaveJudgedGrades, theirs.SaveAutoGrades], [Guard, theirs.Execute],
+    [Guard, "nbgrader.preprocessors.Execute", JudgeSubmission, SaveJudgedGrades],
+):
+    try:
+        CourseAutograde(coursedir=app.coursedir, parent=app, autograde_preprocessors=steps).start()
+        print("started", steps)
+    except NbGraderException as error:
+        assert "JudgeSubmission before SaveJudgedGrades and no Execute" in str(error), error
+from grader.nbgrader_plugin.save_grades import NotJudged
+from nbformat.v4 import new_notebook
+try:
+    SaveJudgedGrades().preprocess(new_notebook(), {"nbgrader": {}})
+    print("saved")
+except NotJudged:
+    pass
+"""
+
+
+@pytest.mark.usefixtures("gradebook_file")
+def test_settings_without_the_judge_are_refused_and_nothing_is_saved_that_was_not_judged(
+    root: Path, python: Run
+) -> None:
+    handed_in.hand_in(root, "ada")
+    done = python(WRONG)
+    assert (done.returncode, done.stdout) == (0, "[]\n"), done.stderr
+    assert not (root / "autograded").exists()
+
+
+@pytest.mark.usefixtures("gradebook_file")
+def test_collect_follows_no_link_and_one_strange_folder_ends_it_for_nobody(
+    root: Path, tmp_path: Path, nbgrader_command: Run
+) -> None:
+    inbound = tmp_path / "exchange/tiny/inbound"
+    with (root / "nbgrader_config.py").open("a") as config:
+        config.write(f"\nc.Exchange.root = {str(tmp_path / 'exchange')!r}\n")
+    moment = "2027-03-01 10:00:00.000000 UTC"
+    files = ("kernels.py", handed_in.NAME, "timestamp.txt", "submission_secret.txt")
+    for name in (
+        f"ada+01+{moment}+x1",
+        f"bob+01+{moment}",
+        f"o<b>+01+{moment}+x2",
+        "eve+01+whenever",
+        "+01+",
+        "a+01+1",
+    ):
+        (inbound / name).mkdir(parents=True)
+        for file in (*files, "other.txt", ".ipynb_checkpoints"):
+            (inbound / name / file).write_text(moment)
+    secret = tmp_path / "secret"
+    secret.write_text("the instructor's")
+    for name in ("kernels.py", "submission_secret.txt"):
+        (inbound / f"bob+01+{moment}" / name).unlink()
+        (inbound / f"bob+01+{moment}" / name).symlink_to(secret)
+    (inbound / f"cy+01+{moment}").symlink_to(root / "solutions/01")
+    done = nbgrader_command("collect", "1")
+    assert done.returncode == 0, done.stderr
+    found = {str(path.relative_to(root / "submitted")) for path in (root / "submitted").rglob("*") if path.is_file()}
+    assert found == {f"ada/01/{file}" for file in files} | {
+        f"bob/01/{file}" for file in (handed_in.NAME, "timestamp.txt")
+    } | {f"a/01/{file}" for file in files}
+    for sentence in ("kernels.py is a link", "holds '<'", "eve+01+whenever", "The folder of kernels.py is a link"):
+        assert sentence in done.stderr
