@@ -167,7 +167,7 @@ def _with_races(verdict: Verdict, raced: Verdict, assignment: Assignment, withou
         for check in verdict.checks
     ]
     checks = settled(merged)
-    result = score(checks, assignment.ordered_parts(), without_gpu)
+    result = score(checks, assignment.ordered_parts(), without_gpu, assignment.bonus)
     return replace(
         verdict,
         checks=checks,
@@ -175,6 +175,7 @@ def _with_races(verdict: Verdict, raced: Verdict, assignment: Assignment, withou
         total=result.total,
         points_judged=result.points_judged,
         summary=result.summary,
+        bonus=result.bonus,
     )
 
 

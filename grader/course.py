@@ -88,10 +88,23 @@ class CheckLimits(Policy):
 
 
 class Speed(Policy):
-    """``min_speedup`` over the CPU baseline; ``full_at``, a fraction of the reference's speed, earns all."""
+    """``min_speedup`` over the CPU baseline; ``full_at``, a fraction of the reference's speed, earns all.
+
+    ``bonus`` are points beyond all, whole at ``bonus_at`` of the reference's speed, which may be more than 1.
+    """
 
     min_speedup: Annotated[float, Number, Field(gt=0, allow_inf_nan=False)]
     full_at: Fraction
+    bonus: Points = 0
+    bonus_at: Annotated[float, Number, Field(gt=0, le=1000, allow_inf_nan=False)] | None = None
+
+    @model_validator(mode="after")
+    def _agree(self) -> Speed:
+        if (self.bonus > 0) != (self.bonus_at is not None):
+            raise ValueError("both 'bonus', in points, and 'bonus_at', in the reference's speed, or neither")
+        if self.bonus_at is not None and self.bonus_at <= self.full_at:
+            raise ValueError(f"a 'bonus_at' above full_at, which is {self.full_at:g}")
+        return self
 
 
 class Assignment(Policy):
@@ -121,6 +134,11 @@ class Assignment(Policy):
     def points(self) -> float:
         """All parts' points together."""
         return round(sum(self.parts.values()), 2)
+
+    @property
+    def bonus(self) -> float:
+        """The most points beyond ``points``."""
+        return self.speed.bonus if self.speed is not None else 0.0
 
     def ordered_parts(self) -> dict[str, float]:
         """The parts with their points, in the order in which they are judged."""

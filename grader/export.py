@@ -35,15 +35,16 @@ def rows_of(verdicts: Iterable[Verdict], assignment: Assignment, late: Late) -> 
     """The rows of an assignment's verdicts, the points off being those of today's policy."""
     rows = []
     for verdict in map(for_student, verdicts):
-        off = None if verdict.total is None else penalty(late, verdict.late_seconds, verdict.total)
+        earned = verdict.earned
+        off = None if earned is None else penalty(late, verdict.late_seconds, earned)
         rows.append(
             Row(
                 assignment=verdict.assignment,
                 student=verdict.student,
                 parts={p.part: p.earned if p.judged == p.points else None for p in verdict.parts},
-                raw=verdict.total,
+                raw=earned,
                 penalty=off,
-                score=None if verdict.total is None or off is None else round(verdict.total - off, 2),
+                score=None if earned is None or off is None else round(earned - off, 2),
                 max_score=verdict.points,
                 due=assignment.due.isoformat() if assignment.due else "",
                 timestamp=verdict.handed_in_at,

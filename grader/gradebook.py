@@ -110,15 +110,25 @@ def merge_results(folder: Path, assignment: str, verdicts: Sequence[Verdict]) ->
 
     A file that is none of ours is kept as ``<assignment>.unreadable.json``. Raises OSError.
     """
+    known = known_results(folder, assignment)
     json_file = folder / f"{assignment}.json"
-    known: dict[str, Verdict] = {}
-    if json_file.exists():
-        try:
-            known = {verdict.student: verdict for verdict in read_results(json_file)}
-        except ValueError:  # pydantic's and UnicodeDecodeError are
-            json_file.replace(json_file.with_suffix(".unreadable.json"))
-    known |= {verdict.student: verdict for verdict in verdicts}
-    return write_results(folder, assignment, [known[student] for student in sorted(known)])
+    if known is None:
+        json_file.replace(json_file.with_suffix(".unreadable.json"))
+    merged = (known or {}) | {verdict.student: verdict for verdict in verdicts}
+    return write_results(folder, assignment, [merged[student] for student in sorted(merged)])
+
+
+def known_results(folder: Path, assignment: str) -> dict[str, Verdict] | None:
+    """The verdicts of results/NN.json by student: none where there is no such file, None where it is not one of ours.
+
+    Raises OSError.
+    """
+    try:
+        return {verdict.student: verdict for verdict in read_results(folder / f"{assignment}.json")}
+    except FileNotFoundError:
+        return {}
+    except ValueError:  # pydantic's and UnicodeDecodeError are
+        return None
 
 
 def read_results(file: Path) -> tuple[Verdict, ...]:
@@ -132,7 +142,7 @@ def to_csv(verdicts: Sequence[Verdict]) -> str:
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
     head = ["student", "assignment", *parts, "total", "points", "points_judged", "device", "why", "date", "handed_in"]
-    head += ["late_seconds", "penalty", "final"]
+    head += ["late_seconds", "bonus", "penalty", "final"]
     rows.writerow(head)
     for verdict in verdicts:
         earned = {p.part: p.earned for p in verdict.parts if p.judged == p.points}
@@ -149,6 +159,7 @@ def to_csv(verdicts: Sequence[Verdict]) -> str:
                 cell(verdict.date),
                 "yes" if verdict.handed_in else "no",
                 verdict.late_seconds,
+                "" if verdict.bonus is None else verdict.bonus,
                 "" if verdict.total is None else verdict.penalty,
                 "" if verdict.final is None else verdict.final,
             ]

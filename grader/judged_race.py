@@ -23,7 +23,7 @@ from grader.racing import Race, run_race
 from grader.records import Failure
 from grader.sandbox.limits import Limits
 from grader.sandbox.record import Call, record
-from grader.speed import asks_too_much, credit_of, full_speedup, too_slow
+from grader.speed import asks_too_much, bonus_credit_of, credit_of, full_speedup, too_slow
 from grader.submission import Submission
 from grader.technique import CheckFailed, NotMeasured
 
@@ -34,6 +34,7 @@ class Terms:
 
     min_speedup: float = 0.0
     full_at: float = 0.0
+    bonus_at: float | None = None
     baseline_threads: int = 4
     reference: Submission | None = None
     host_in_reach: bool = False  # races are run although kernels could reach the host's memory
@@ -128,6 +129,8 @@ def _earned(race: Race, terms: Terms, text: str) -> dict[str, float]:
     full = minimum if reference is None else full_speedup(minimum, terms.full_at, reference)
     credit = credit_of(race.speedup, minimum, full)
     measured |= {"full_speedup": full, "credit": credit}
+    if terms.bonus_at is not None and reference is not None:
+        measured["bonus_credit"] = bonus_credit_of(race.speedup, full, terms.bonus_at, reference)
     failure = too_slow(race.speedup, minimum, text, f"the kernels are at {race.roofline.sentence()}")
     if failure is not None:
         raise TooSlow(failure, measured)

@@ -82,11 +82,12 @@ def with_penalty(verdict: Verdict, late: Late, due: datetime | None, handed_in_a
     if isinstance(handed_in_at, str):
         return replace(verdict, summary=f"{verdict.summary}; {handed_in_at}")
     seconds = seconds_late(due, handed_in_at)
-    lost = 0.0 if verdict.total is None else penalty(late, seconds, verdict.total)
+    earned = verdict.earned
+    lost = 0.0 if earned is None else penalty(late, seconds, earned)
     days = days_late(late, seconds)
     told = f"{days} {'day' if days == 1 else 'days'} late"
-    if verdict.total is not None:
-        told += f": {lost:g} points off, which leaves {round(verdict.total - lost, 2):g}"
+    if earned is not None:
+        told += f": {lost:g} points off, which leaves {round(earned - lost, 2):g}"
     return replace(
         verdict,
         handed_in_at=handed_in_at.isoformat(timespec="seconds"),

@@ -116,6 +116,7 @@ class CheckSession:
         terms = Terms(
             min_speedup=(speed.min_speedup or 0.0) if speed is not None else 0.0,
             full_at=(speed.full_at or 0.0) if speed is not None else 0.0,
+            bonus_at=speed.bonus_at if speed is not None else None,
             baseline_threads=folder.course.grading.baseline_threads,
             reference=(reference := self._reference(folder)),
             # A learner's own kernels have nothing to gain.
@@ -223,7 +224,8 @@ class CheckSession:
         # A lint judges kernels.py alone, many of them: it looks at the notebook by itself.
         if self.quiz and self.known is None and QUIZ in assignment.parts:
             checks = (*checks, *quiz_checks(path, self.judged_folder(path)))
-        result = scoring.score(checks, assignment.ordered_parts(), folder.course.grading.without_gpu)
+        without_gpu = folder.course.grading.without_gpu
+        result = scoring.score(checks, assignment.ordered_parts(), without_gpu, assignment.bonus)
         return Verdict(
             student=self.student,
             assignment=assignment.name,
@@ -238,6 +240,7 @@ class CheckSession:
             versions=versions(),
             seed=self.seed,
             date=date_now(),
+            bonus=result.bonus,
         )
 
 

@@ -252,7 +252,8 @@ class Verdict:
     ``seed`` drew the inputs, None where nothing was judged: the instructor's, never a student's. ``date`` is when it
     was judged, in UTC (ISO 8601). ``handed_in`` is False for a student without a submission: 0 points, no check.
     ``handed_in_at`` is when that was, in UTC (ISO 8601), "" if unknown; ``late_seconds`` is since the due date, and
-    ``penalty`` the points off ``total`` for it.
+    ``penalty`` the points off for it. ``bonus`` are points beyond ``points``, for speed; None where there are none to
+    be had, or where nothing was measured.
     """
 
     student: str
@@ -272,8 +273,14 @@ class Verdict:
     handed_in_at: str = ""
     late_seconds: float = 0.0
     penalty: float = 0.0
+    bonus: float | None = None
+
+    @property
+    def earned(self) -> float | None:
+        """The total with the bonus; None while points wait to be judged."""
+        return None if self.total is None else round(self.total + (self.bonus or 0.0), 2)
 
     @property
     def final(self) -> float | None:
-        """The total without what is off for being late; None while points wait to be judged."""
-        return None if self.total is None else round(max(0.0, self.total - self.penalty), 2)
+        """What was earned, without what is off for being late; None while points wait to be judged."""
+        return None if self.earned is None else round(max(0.0, self.earned - self.penalty), 2)

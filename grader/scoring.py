@@ -25,17 +25,26 @@ MAX_REASON = 200
 
 @dataclass(frozen=True)
 class Score:
-    """Points of one submission. ``total`` is None while points wait to be judged."""
+    """Points of one submission. ``total`` is None while points wait to be judged.
+
+    ``bonus`` is beyond the total; None where there is none to be had, or the races that earn it wait.
+    """
 
     parts: tuple[PartScore, ...]
     total: float | None
     points: float
     points_judged: float
     summary: str
+    bonus: float | None = None
 
 
-def score(checks: Sequence[CheckResult], parts: Mapping[str, float], without_gpu: Literal["wait", "scale"]) -> Score:
-    """The score of ``checks`` where ``parts`` maps each part to its points.
+def score(
+    checks: Sequence[CheckResult],
+    parts: Mapping[str, float],
+    without_gpu: Literal["wait", "scale"],
+    most_bonus: float = 0.0,
+) -> Score:
+    """The score of ``checks`` where ``parts`` maps each part to its points; ``most_bonus``: points beyond all of them.
 
     In a part that has points, a check that was not judged (our fault) leaves the total open, however little it
     weighs, and so does having no checks. One that was not measured leaves it open too, unless ``without_gpu``
@@ -62,7 +71,21 @@ def score(checks: Sequence[CheckResult], parts: Mapping[str, float], without_gpu
     elif without_gpu == "scale" and judged > 0 and all(_waits_for_a_gpu(check) for check in waiting):
         total = min(_rounded(_exact(earned) * _exact(points) / _exact(judged)), points)
         why = f"{why.removesuffix('.')}; total scaled from {judged:g} points to {points:g}."
-    return Score(scores, total, points, judged, why)
+    bonus = _bonus([check for check in checks if check.part == "speed"], most_bonus)
+    if bonus:
+        why = f"{why.removesuffix('.')}; a bonus of {bonus:g} points for speed."
+    return Score(scores, total, points, judged, why, bonus)
+
+
+def _bonus(races: Sequence[CheckResult], most: float) -> float | None:
+    """What the speed checks earn beyond all points, shared as these are. A reference is needed to tell."""
+    if most <= 0 or not races or any(check.state is not State.JUDGED for check in races):
+        return None
+    if any(check.passed and "bonus_credit" not in check.measured for check in races):
+        return None
+    credits_ = [_exact(c.weight) * _exact(c.measured.get("bonus_credit", 0.0) if c.passed else 0.0) for c in races]
+    earned = sum(credits_, Fraction(0)) / sum((_exact(check.weight) for check in races), Fraction(0))
+    return min(_rounded(_exact(most) * earned), most)
 
 
 def settled(checks: Sequence[CheckResult]) -> tuple[CheckResult, ...]:

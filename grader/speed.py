@@ -99,6 +99,14 @@ def credit_of(speedup: float, min_speedup: float, full: float) -> float:
     return math.log(speedup / min_speedup) / math.log(full / min_speedup)
 
 
+def bonus_credit_of(speedup: float, full: float, bonus_at: float, reference_speedup: float) -> float:
+    """The fraction of the bonus, 0 to 1, of a speed-up: none below ``full``, all at ``bonus_at`` of the reference's.
+
+    In between as ``credit_of``.
+    """
+    return credit_of(speedup, full, max(full, bonus_at * reference_speedup))
+
+
 def asks_too_much(reference_speedup: float, min_speedup: float) -> str:
     """Why the minimum can't be asked for on this machine, where not even the reference is well above it; else ""."""
     if reference_speedup >= REFERENCE_MARGIN * min_speedup:

@@ -81,7 +81,7 @@ def check_of(name: str, part: str, words: set[str]) -> CheckResult:
 
 
 def scored(task: Task) -> Verdict:
-    """As ``by_text``, with the quiz and with points. With FAKE_GPU in the environment speed is judged, and so much."""
+    """As ``by_text``, with quiz and points. FAKE_GPU is the credit for speed, half of it the bonus's."""
     found = read_submission(task.submission)
     source = found.source.decode() if isinstance(found, Submission) else ""
     told = re.findall(r"# fails: (.*)", source)
@@ -92,18 +92,25 @@ def scored(task: Task) -> Verdict:
     credit = float(os.environ.get("FAKE_GPU", "nan"))
     if credit == credit or "test_minimum_speedup" in words:
         failed = "test_minimum_speedup" in words
+        earned = {"credit": credit, "bonus_credit": credit / 2}
         checks[-1] = replace(
-            checks[-1], state=State.JUDGED, reason="", passed=not failed, credit=0.0 if failed else credit
+            checks[-1],
+            state=State.JUDGED,
+            reason="",
+            passed=not failed,
+            credit=0.0 if failed else credit,
+            measured={} if failed else earned,
         )
     else:
         checks[-1] = replace(checks[-1], needs_gpu=True)
     course, assignment = course_of(task.checks)
     if "quiz" in assignment.parts:
         checks += quiz_checks(task.checks, task.submission)
-    made = score(checks, assignment.ordered_parts(), course.grading.without_gpu)
+    made = score(checks, assignment.ordered_parts(), course.grading.without_gpu, assignment.bonus)
     sha256 = found.sha256 if isinstance(found, Submission) else ""
     points = (made.total, made.points, made.points_judged, made.summary)
-    return Verdict(task.student, "01", sha256, "simulated", made.parts, tuple(checks), *points, seed=7)
+    verdict = Verdict(task.student, "01", sha256, "simulated", made.parts, tuple(checks), *points, seed=7)
+    return replace(verdict, bonus=made.bonus)
 
 
 def anew(task: Task) -> Verdict:

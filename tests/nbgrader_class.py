@@ -32,6 +32,7 @@ LATE = "2027-03-03 12:00:00.000000 UTC"
 COURSE = "grading: {late: {per_day: 10}}\n" + tiny.COURSE.replace(notebook.PARTS_BEFORE, notebook.PARTS).replace(
     "title: Doubling", "title: Doubling\n    due: 2027-03-01T23:59:00+00:00"
 )
+COURSE = COURSE.replace("full_at: 0.5", "full_at: 0.5, bonus: 4, bonus_at: 1.5")
 EVIL = "<script>alert(1)</script><img src=x onerror=alert(1)>[x](javascript:alert(1))\x1b[31m"
 
 

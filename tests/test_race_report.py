@@ -31,6 +31,7 @@ TEXT = (
 def test_a_race_says_the_speed_what_it_earns_and_what_was_not_counted():
     assert race_text(MEASURED) == TEXT
     assert race_text({}) == ""
+    assert " Of the bonus: 40%." in race_text(MEASURED | {"bonus_credit": 0.4})
 
 
 def test_without_a_reference_nothing_is_said_of_one():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -53,6 +54,29 @@ def test_all_checks_passed_is_all_points() -> None:
     result = score([check(), check("technique"), check("speed")], PARTS, "wait")
     assert (result.total, result.points, result.points_judged) == (90, 90, 90)
     assert result.summary == "all 3 checks passed."
+
+
+def raced(bonus_credit: float | None, *, weight: float = 1.0, passed: bool = True) -> CheckResult:
+    measured = {} if bonus_credit is None else {"bonus_credit": bonus_credit}
+    return replace(check("speed", passed, weight=weight), measured=measured)
+
+
+def test_a_bonus_is_beyond_all_points_and_shared_by_the_speed_checks() -> None:
+    others = [check(), check("technique")]
+    result = score([*others, raced(1.0, weight=3), raced(0.5)], PARTS, "wait", 5.0)
+    assert (result.total, result.bonus) == (90, 4.38)
+    assert result.summary == "all 4 checks passed; a bonus of 4.38 points for speed."
+    slow = score([*others, raced(1.0), raced(None, passed=False)], PARTS, "wait", 5.0)
+    assert (slow.total, slow.bonus) == (75, 2.5)
+
+
+@pytest.mark.parametrize(
+    "speed", [[], [no_gpu()], [raced(1.0), no_gpu()], [raced(None)], [raced(math.nan), fault("speed")]]
+)
+def test_no_bonus_is_known_where_a_race_waits_or_there_is_no_reference(speed: list[CheckResult]) -> None:
+    for policy in ("wait", "scale"):
+        assert score([check(), *speed], PARTS, policy, 5.0).bonus is None
+    assert score([check(), raced(1.0)], PARTS, "wait").bonus is None
 
 
 def test_a_part_is_shared_by_weight() -> None:

@@ -14,6 +14,7 @@ from grader.problem import Work
 from grader.roofline import Peaks, roofline_of
 from grader.speed import (
     asks_too_much,
+    bonus_credit_of,
     credit_of,
     drift_of,
     duration,
@@ -144,3 +145,11 @@ def test_a_time_under_the_floor_is_impossible_and_one_at_it_is_not():
     assert roofline_of(work, 0.8e6, Peaks(1e12, 1e15, 50 << 20)).is_impossible
     with pytest.raises(ValueError, match="above 0"):
         roofline_of(work, 0, peaks)
+
+
+def test_a_bonus_begins_where_points_are_full_and_is_whole_at_its_own_multiple_of_the_reference():
+    assert bonus_credit_of(9.9, 10.0, 2.0, 20.0) == 0
+    assert bonus_credit_of(10.0, 10.0, 2.0, 20.0) == 0
+    assert bonus_credit_of(20.0, 10.0, 2.0, 20.0) == pytest.approx(0.5)
+    assert bonus_credit_of(40.0, 10.0, 2.0, 20.0) == 1
+    assert bonus_credit_of(10.0, 10.0, 0.4, 20.0) == 1  # the minimum is above what the bonus asks for

@@ -26,7 +26,7 @@ from traitlets.utils.importstring import import_item
 from grader import classroom
 from grader.course import FILE_NAME, Assignment, Course, load_course
 from grader.errors import UsageError
-from grader.gradebook import merge_results
+from grader.gradebook import known_results, merge_results
 from grader.intake import student_name_problem
 from grader.late import TIMESTAMP_FILE, with_penalty
 from grader.nbgrader_plugin.generate import register, told
@@ -67,6 +67,7 @@ class CourseAutograde(CourseConverter, Autograde):
         super().__init__(*arguments, **options)
         self.verdicts: dict[str, Verdict] = {}
         self.kernels: dict[str, bytes] = {}
+        self.bonus_before: dict[str, float | None] = {}
 
     def start(self) -> None:
         """Autograde ``coursedir.assignment_id``, of the students of ``coursedir.student_id``.
@@ -171,10 +172,13 @@ class CourseAutograde(CourseConverter, Autograde):
                 if late_from is not None and extension is not None:
                     late_from += extension
                 verdicts.append(with_penalty(verdict, course.grading.late, late_from, moment))
+        folder = course.file.parent / RESULTS
         try:
-            merge_results(course.file.parent / RESULTS, assignment.name, verdicts)
+            before = known_results(folder, assignment.name) or {}
+            self.bonus_before = {student: verdict.bonus for student, verdict in before.items()}
+            merge_results(folder, assignment.name, verdicts)
         except OSError as error:
-            self.log.error("no results can be written to %s: %s", course.file.parent / RESULTS, error)
+            self.log.error("no results can be written to %s: %s", folder, error)
 
     # ------------------------------------------------------------------ into the gradebook
 

@@ -30,9 +30,14 @@ WIDTH = 100  # columns of a report
 
 @dataclass(frozen=True)
 class Judged:
-    """What ``SaveJudgedGrades`` is to know: why a grade cell has no score, by the cell's name."""
+    """What ``SaveJudgedGrades`` is to know: why a grade cell has no score, by the cell's name; and the bonus.
+
+    ``bonus_before`` is the one of the verdict before: extra credit that is another one is a person's.
+    """
 
     waiting: dict[str, str]
+    bonus: float | None = None
+    bonus_before: float | None = None
 
 
 class JudgeSubmission(NbGraderPreprocessor):
@@ -47,7 +52,7 @@ class JudgeSubmission(NbGraderPreprocessor):
         student = resources["nbgrader"]["student"]
         verdict: Verdict = converter.verdicts[student]
         questions = {check.name: check for check in for_student(verdict).checks if check.part == QUIZ}
-        judged = Judged({})
+        judged = Judged({}, verdict.bonus, converter.bonus_before.get(student))
         for cell in nb.cells:
             grade_id = cell.metadata.get("nbgrader", {}).get("grade_id", "")
             if utils.is_grade(cell) and not utils.is_solution(cell) and cell.cell_type == "code":
@@ -90,7 +95,7 @@ def points_of(verdict: Verdict, part: str) -> tuple[float | None, str]:
 def _output(points: float | None, why: str, verdict: Verdict, part: str) -> Any:
     report = report_html(verdict, part)
     if why:
-        report = f"<p>{html.escape(clean(why))}</p>{report}"
+        report = f"<b>{html.escape(clean(why))}</b>{report}"
     if points is None:
         return _shown(why, report)
     data = {"text/plain": repr(float(points)), "text/html": report}

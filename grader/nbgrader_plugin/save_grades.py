@@ -13,13 +13,15 @@ from traitlets import List
 
 from grader.nbgrader_plugin.judge_submission import Judged
 
+SPEED = "speed"  # the cell that has the bonus as its extra credit
+
 
 class NotJudged(RuntimeError):
     """A notebook came here that ``JudgeSubmission`` has not seen: nbgrader would give it full marks."""
 
 
 class SaveJudgedGrades(SaveAutoGrades):
-    """nbgrader's, but for cells that wait for their score."""
+    """nbgrader's, but for cells that wait for their score, and for the bonus, which is extra credit."""
 
     display_data_priority = List([], help="Of no use here.").tag(config=True)
 
@@ -35,7 +37,13 @@ class SaveJudgedGrades(SaveAutoGrades):
         grade_id = cell.metadata.nbgrader.grade_id
         if grade_id not in judged.waiting:
             super()._add_score(cell, resources)
-            return
         grade = self.gradebook.find_grade(grade_id, self.notebook_id, self.assignment_id, self.student_id)
-        grade.auto_score, grade.needs_manual_grade = None, True
+        if grade_id in judged.waiting:
+            grade.auto_score, grade.needs_manual_grade = None, True
+        elif grade_id == SPEED and judged.bonus is not None and self._is_ours(grade, judged):
+            grade.extra_credit = judged.bonus
         self.gradebook.db.commit()
+
+    def _is_ours(self, grade: Any, judged: Judged) -> bool:
+        """Whether extra credit is the bonus of a run before, or none: a person's stays, and so does who has scored."""
+        return grade.manual_score is None and grade.extra_credit in (None, 0.0, judged.bonus_before)

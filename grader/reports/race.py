@@ -25,6 +25,8 @@ def race_text(measured: Mapping[str, float]) -> str:
     if "reference_speedup" in measured:
         full = f", full points at {times(measured['full_speedup'])}" if "full_speedup" in measured else ""
         earned = f" Earned: {_earned(measured)}." if "credit" in measured else ""  # else it was not measured
+        if "bonus_credit" in measured:
+            earned += f" Of the bonus: {measured['bonus_credit']:.0%}."
         said.append(
             f"Points begin at {times(measured['min_speedup'])}{full}; the reference reaches "
             f"{times(measured['reference_speedup'])}.{earned}"

@@ -71,6 +71,9 @@ done["again"] = api.autograde("01", "*", force=False)
 for student in ("ada", "bob", "cy", "ned", "mia", "rex", "o<b>", "nobody"):
     done[student] = api.autograde("01", student)
 done["second"] = grades()
+os.environ["FAKE_GPU"] = "1"
+api.autograde("01", "ada")
+done["third"] = grades()["ada"]
 done["left"] = [str(path) for path in Path().glob(".staged*")]
 Path("done.json").write_text(json.dumps(done))
 """
@@ -209,7 +212,7 @@ def test_what_was_not_judged_needs_a_person_and_a_later_run_fills_it(graded: Cla
     assert output["output_type"] == "display_data"
     assert output["data"]["text/plain"] == ["not judged: the GPU died"]
     assert graded.done["ada"]["success"]
-    assert second["ada"]["speed"] == [15.0, None, None, False]
+    assert second["ada"]["speed"] == [15.0, None, 1.5, False]
     assert scores(second, "ned") == FULL | {"speed": 15.0}
 
 
@@ -218,6 +221,14 @@ def test_a_score_and_extra_credit_by_a_person_stay(graded: Class) -> None:
     second = graded.done["second"]
     assert second["bob"]["speed"] == [15.0, 12.5, None, True]
     assert second["cy"]["speed"] == [15.0, None, 3.0, False]
+
+
+def test_a_bonus_for_speed_is_extra_credit_and_that_of_the_last_run(graded: Class) -> None:
+    assert graded.done["third"]["speed"] == [20.0, None, 2.0, False]
+    verdicts = json.loads((graded.root / "results/01.json").read_text())["verdicts"]
+    (ada,) = [verdict for verdict in verdicts if verdict["student"] == "ada"]
+    assert (ada["total"], ada["bonus"]) == (100.0, 2.0)
+    assert "a bonus of 2 points for speed" in ada["summary"]
 
 
 def test_a_crash_of_ours_leaves_no_zero(graded: Class) -> None:
@@ -243,7 +254,7 @@ def test_points_off_for_being_late_follow_the_hand_in(graded: Class) -> None:
     assert (second["mia"]["late"], second["mia"]["penalty"]) == (0, 0)
     assert "timestamp.txt names no date" in graded.log
     assert first["lea"]["late"] == 0
-    assert (second["lea"]["late"], second["lea"]["penalty"]) == (129660, 19.0)
+    assert (second["lea"]["late"], second["lea"]["penalty"]) == (129660, 19.3)
 
 
 def test_results_have_the_class_with_their_seeds_and_late_points(graded: Class) -> None:
@@ -251,8 +262,9 @@ def test_results_have_the_class_with_their_seeds_and_late_points(graded: Class) 
         rows = {row["student"]: row for row in csv.DictReader(file)}
     assert list(rows) == sorted(rows)
     assert {"ada", "bob", "hal", "jon", "rex", "Zoë Müller-3"} <= set(rows)
-    assert (rows["ada"]["speed"], rows["eve"]["speed"]) == ("15.0", "")
-    assert (rows["lea"]["total"], rows["lea"]["penalty"], rows["lea"]["final"]) == ("95.0", "19.0", "76.0")
+    assert (rows["ada"]["speed"], rows["eve"]["speed"]) == ("20.0", "")
+    lea = [rows["lea"][name] for name in ("total", "bonus", "penalty", "final")]
+    assert lea == ["95.0", "1.5", "19.3", "77.2"]
     document = json.loads((graded.root / "results/01.json").read_text())
     assert {verdict["seed"] for verdict in document["verdicts"]} == {7}
 
