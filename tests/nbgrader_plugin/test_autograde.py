@@ -74,6 +74,9 @@ done["second"] = grades()
 os.environ["FAKE_GPU"] = "1"
 api.autograde("01", "ada")
 done["third"] = grades()["ada"]
+os.environ["CRASHES"] = "eve"
+done["eve"] = api.autograde("01", "eve")
+done["crashed"] = grades()["eve"]
 done["left"] = [str(path) for path in Path().glob(".staged*")]
 Path("done.json").write_text(json.dumps(done))
 """
@@ -238,6 +241,9 @@ def test_a_crash_of_ours_leaves_no_zero(graded: Class) -> None:
     assert not (graded.root / "autograded/rex/01").exists()
     assert graded.done["rex"]["success"] is False
     assert "a bug of ours" in graded.done["rex"]["log"]
+    assert graded.done["eve"]["success"] is False
+    for part in FULL:  # who had a score before has none of an older run
+        assert graded.done["crashed"][part] == [None, None, None, True]
 
 
 def test_without_force_only_what_is_newer_is_autograded_again_and_what_waits_is_told(graded: Class) -> None:

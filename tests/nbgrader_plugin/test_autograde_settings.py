@@ -103,7 +103,18 @@ for steps in (
     except NbGraderException as error:
         assert "JudgeSubmission before SaveJudgedGrades and no Execute" in str(error), error
 from grader.nbgrader_plugin.save_grades import NotJudged
+from pathlib import Path
+import class_judges
 from nbformat.v4 import new_notebook
+from grader.classroom import Task
+from grader.course import load_course
+from grader.nbgrader_plugin.autograde import _of_these_bytes
+from grader.nbgrader_plugin.staging import Staged
+verdict = class_judges.scored(Task(Path("solutions/01").resolve(), Path("submitted/ada/01"), "ada", "auto"))
+policy = load_course(Path("course.yml")).assignment("1")
+assert _of_these_bytes(verdict, Staged(verdict.sha256, ()), policy, Path()) is verdict
+other = _of_these_bytes(verdict, Staged("0" * 64, ()), policy, Path())
+assert (other.total, other.points_judged, "exchanged" in other.summary) == (None, 0.0, True)
 try:
     SaveJudgedGrades().preprocess(new_notebook(), {"nbgrader": {}})
     print("saved")

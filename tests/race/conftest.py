@@ -130,7 +130,9 @@ class FakeGpuRace:
         if baseline_ms is not None:
             self._patch.setattr(racing, "baseline_times", lambda *_: [ms * MS for ms in series.pop(0)])
         known = read_submission(self._folder / "reference") if reference else None
-        terms = Terms(min_speedup=3, full_at=0.5, reference=known, host_in_reach=host_in_reach, limits=limits)
+        terms = Terms(
+            min_speedup=3, full_at=0.5, bonus_at=1.0, reference=known, host_in_reach=host_in_reach, limits=limits
+        )
         settings = Settings(device=device, seed=3, limits=limits, race=terms)
         submission = read_submission(self._folder / "student")
         self.candidate = candidate = Candidate(submission, {"twice": problem or Twice()}, self._children, settings)

@@ -24,8 +24,10 @@ def test_speed_is_measured_against_the_baseline_and_paid_by_the_logarithm(race):
     assert measured["speedup"] == pytest.approx(10, rel=0.01)
     assert measured["reference_speedup"] == pytest.approx(18, rel=0.01)
     assert measured["credit"] == 1  # more than half of the reference's speed
+    assert measured["bonus_credit"] == pytest.approx(math.log(10 / 9) / math.log(18 / 9), abs=0.02)
     measured = race(student_ms=1.5, reference_ms=0.5, baseline_ms=9.0)
     assert measured["credit"] == pytest.approx(math.log(6 / 3) / math.log(9 / 3), abs=0.02)
+    assert measured["bonus_credit"] == 0
 
 
 def test_a_kernel_below_the_minimum_fails_with_both_speeds(race):
