@@ -125,6 +125,7 @@ def write_submissions(root: Path) -> Path:
     hand_in(root, "gus", book=retyped())
     hand_in(root, "hal", None, notebook.answered(RIGHT))  # no kernels.py
     secret = root / "solutions/01/kernels.py"
+    os.mkfifo(hand_in(root, "tim", book=notebook.answered(RIGHT)) / "timestamp.txt")
     ida = hand_in(root, "ida", None)
     (ida / "kernels.py").symlink_to(secret)
     (ida / NAME).symlink_to(root / "solutions/01" / NAME)

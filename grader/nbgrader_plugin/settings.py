@@ -11,6 +11,8 @@ import logging
 import os
 import sys
 import warnings
+from collections.abc import Callable
+from datetime import datetime
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -27,6 +29,7 @@ from grader.nbgrader_plugin.feedback import CourseFeedback
 from grader.nbgrader_plugin.generate import CourseGenerate
 from grader.nbgrader_plugin.guard import Guard
 from grader.nbgrader_plugin.late_penalty import LatePenalty
+from grader.nbgrader_plugin.timestamps import existing_timestamp, submitted_timestamp
 from grader.nbgrader_plugin.zip_collect import ByFolder, Unpack
 from grader.release import ASSIGNMENTS, SOLUTIONS
 
@@ -43,6 +46,11 @@ CONVERTERS: dict[tuple[str, str], type] = {
 EXPORTERS: dict[tuple[str, str], type] = {
     (module, "CsvExportPlugin"): CsvExport
     for module in ("nbgrader.plugins", "nbgrader.plugins.export", "nbgrader.apps.exportapp")
+}
+# Methods of nbgrader's that read a student's timestamp.txt, by module and class.
+READERS: dict[tuple[str, str, str], Callable[..., datetime | None]] = {
+    ("nbgrader.coursedir", "CourseDirectory", "get_existing_timestamp"): existing_timestamp,
+    ("nbgrader.apps.api", "NbGraderAPI", "get_submitted_timestamp"): submitted_timestamp,
 }
 # Lists of preprocessors of converters that this course does not know: they begin, and end, with the guard.
 GUARDED = (
@@ -99,6 +107,8 @@ def install() -> None:
     """Put our classes where nbgrader looks them up. For the whole process; more than once is as good as once."""
     for (module, name), ours in (CONVERTERS | EXPORTERS).items():
         setattr(import_module(module), name, ours)
+    for (module, kind, name), function in READERS.items():
+        setattr(getattr(import_module(module), kind), name, function)
     _let_nbgrader_find_alembic()
     # nbgrader 0.9.6 declares its tables in a way that SQLAlchemy 2.1 warns of: nothing that an instructor could heed.
     warnings.filterwarnings("ignore", module=r"nbgrader\.", category=_sqlalchemy_warning())

@@ -13,7 +13,6 @@ import hashlib
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +30,6 @@ NOTEBOOK_FORMAT = 4
 MAX_TEXT_FILE = 1000  # bytes of timestamp.txt and submission_secret.txt
 # Of one answer, what a person reads of it; an answer that is judged is far shorter.
 MAX_ANSWER = 20_000
-# As nbgrader writes moments itself.
-TIMESTAMP = "%Y-%m-%d %H:%M:%S.%f UTC"
 
 
 @dataclass(frozen=True)
@@ -68,30 +65,15 @@ def stage_submission(folder: Path, dest: Path, templates: Mapping[str, str]) -> 
             told += sentences
             (dest / name).write_text(text, encoding="utf-8")
         elif name == TIMESTAMP_FILE and content:
-            moment = _timestamp(content)
-            if moment is None:
+            if read_timestamp(content.decode("utf-8", "replace")) is None:
                 told.append(f"{name} names no date and time, so it counts as not there")
             else:
-                (dest / name).write_bytes(moment)
+                (dest / name).write_bytes(content)  # students' nbgrader finds their feedback by the very text
         elif content:
             (dest / name).write_bytes(content)
             if name == KERNELS_FILE:
                 sha256 = hashlib.sha256(content).hexdigest()
     return Staged(sha256, tuple(told))
-
-
-def _timestamp(content: bytes) -> bytes | None:
-    """The text of a timestamp.txt that nbgrader reads as we do; None if it names no moment."""
-    text = content.decode("utf-8", "replace").strip()
-    moment = read_timestamp(text)
-    if moment is None:
-        return None
-    try:
-        theirs: datetime | None = utils.parse_utc(text)
-    except Exception:  # of whichever kind: a student has written it
-        theirs = None
-    # Students' nbgrader finds their feedback by the very text.
-    return content if theirs == moment.replace(tzinfo=None) else moment.strftime(TIMESTAMP).encode()
 
 
 def _answered(name: str, template: str, content: bytes) -> tuple[str, list[str]]:

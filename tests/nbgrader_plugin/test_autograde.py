@@ -54,6 +54,7 @@ written = new_markdown_cell("Your thoughts.")
 put_answer(written, os.environ["WRITTEN"])
 done["written"] = markdown2html(written.source)
 kernels = {path: path.stat().st_mtime_ns for path in Path("autograded").rglob("*.*")}
+done["listed"] = {row["student"]: row["timestamp"] for row in api.get_submissions("01")}
 done["skipped"] = api.autograde("01", "*", force=False)
 done["untouched"] = kernels == {path: path.stat().st_mtime_ns for path in Path("autograded").rglob("*.*")}
 with Gradebook("sqlite:///gradebook.db", "tiny") as book:
@@ -261,6 +262,13 @@ def test_points_off_for_being_late_follow_the_hand_in(graded: Class) -> None:
     assert "timestamp.txt names no date" in graded.log
     assert first["lea"]["late"] == 0
     assert (second["lea"]["late"], second["lea"]["penalty"]) == (129660, 19.3)
+
+
+def test_formgraders_list_shows_the_class_whatever_is_in_a_timestamp(graded: Class) -> None:
+    listed = graded.done["listed"]
+    assert {"ada", "lea", "mia", "tim"} <= set(listed)
+    assert (listed["lea"], listed["tim"]) == (None, None)
+    assert listed["mia"].startswith("2027-03-03T12:00:00")
 
 
 def test_results_have_the_class_with_their_seeds_and_late_points(graded: Class) -> None:
