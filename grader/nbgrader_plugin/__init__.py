@@ -2,15 +2,26 @@
 
 In: nbgrader_config.py calls ``configure``. Out: nbgrader's settings; from then on nbgrader calls what is here.
 
-nbgrader's own converters do the work, on folders that were staged for them: ``generate`` for releases, ``feedback``
-with ``feedback_page``, which is what its template shows. ``guard`` keeps any other converter away, ``workplace`` has
-the folders and the lock. What nbgrader has plugins for is in ``exchange``, ``late_penalty``, ``zip_collect`` and
-``export_plugins`` with ``grade_rows``. ``settings`` brings all of it together.
+nbgrader's own converters do the work, on folders that were staged for them: ``generate`` for releases, ``autograde``
+with ``staging``, ``judge_submission`` and ``save_grades`` for what was handed in, ``feedback`` with ``feedback_page``,
+which is what its template shows. ``guard`` keeps any other converter away, ``workplace`` has the folders and the lock,
+``timestamps`` reads strangers' dates. What nbgrader has plugins for is in ``exchange``, ``late_penalty``,
+``zip_collect`` and ``export_plugins`` with ``grade_rows``. ``settings`` brings all of it together.
 """
 
 from __future__ import annotations
 
 from grader.nbgrader_plugin.export_plugins import CanvasExport, CsvExport, MoodleExport
+from grader.nbgrader_plugin.judge_submission import JudgeSubmission
+from grader.nbgrader_plugin.save_grades import SaveJudgedGrades
 from grader.nbgrader_plugin.settings import configure, install
 
-__all__ = ["CanvasExport", "CsvExport", "MoodleExport", "configure", "install"]
+__all__ = [
+    "CanvasExport",
+    "CsvExport",
+    "JudgeSubmission",
+    "MoodleExport",
+    "SaveJudgedGrades",
+    "configure",
+    "install",
+]

@@ -201,7 +201,7 @@ class CourseAutograde(CourseConverter, Autograde):
             made = stage_submission(due[student], place, templates)
             for sentence in made.told:
                 self.log.warning("%s: %s", student, sentence)
-            self.verdicts[student] = _of_these_bytes(verdict, made, assignment, due[student])
+            self.verdicts[student] = of_these_bytes(verdict, made, assignment)
             if made.sha256:
                 self.kernels[student] = (place / "kernels.py").read_bytes()
         self._write_results(course, assignment, due)
@@ -273,12 +273,11 @@ def _problem(student: str, folder: Path) -> str | None:
     return student_name_problem(student)
 
 
-def _of_these_bytes(verdict: Verdict, made: Staged, assignment: Assignment, folder: Path) -> Verdict:
-    """``verdict``, unless it is one of another kernels.py than the one that was staged afterwards."""
-    found = verdict.sha256
-    if not found or not made.sha256 or found == made.sha256:
+def of_these_bytes(verdict: Verdict, made: Staged, assignment: Assignment) -> Verdict:
+    """``verdict``, unless it is one of another kernels.py than the one that was staged afterwards: then not judged."""
+    if not verdict.sha256 or not made.sha256 or verdict.sha256 == made.sha256:
         return verdict
-    task = classroom.Task(folder, folder, verdict.student, "auto")
+    task = classroom.Task(Path(), Path(), verdict.student, "auto")
     return classroom.not_judged(task, assignment, "kernels.py was exchanged while it was being judged")
 
 

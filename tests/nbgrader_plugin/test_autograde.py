@@ -23,6 +23,7 @@ from nbgrader_commands import COMMAND, user_environment
 # What the gradebook has: student → cell → [score of the judge, of a person, extra credit, needs a person].
 GRADES = """\
 import json
+from datetime import timedelta
 from pathlib import Path
 from nbgrader.api import Gradebook
 def grades():
@@ -68,6 +69,9 @@ os.environ["FAKE_GPU"] = "0.75"
 Path("submitted/ned/01/kernels.py").write_text(Path("submitted/ada/01/kernels.py").read_text())
 Path("submitted/mia/01/timestamp.txt").unlink()
 Path("submitted/lea/01/timestamp.txt").write_text("2027-03-03 12:00:00.000000 UTC")
+with Gradebook("sqlite:///gradebook.db", "tiny") as book:
+    book.find_submission("01", "lea").extension = timedelta(days=1)
+    book.db.commit()
 done["again"] = api.autograde("01", "*", force=False)
 for student in ("ada", "bob", "cy", "ned", "mia", "rex", "o<b>", "nobody"):
     done[student] = api.autograde("01", student)
@@ -261,7 +265,7 @@ def test_points_off_for_being_late_follow_the_hand_in(graded: Class) -> None:
     assert (second["mia"]["late"], second["mia"]["penalty"]) == (0, 0)
     assert "timestamp.txt names no date" in graded.log
     assert first["lea"]["late"] == 0
-    assert (second["lea"]["late"], second["lea"]["penalty"]) == (129660, 19.3)
+    assert (second["lea"]["late"], second["lea"]["penalty"]) == (43260, 9.65)  # with a day of extension
 
 
 def test_formgraders_list_shows_the_class_whatever_is_in_a_timestamp(graded: Class) -> None:
@@ -277,8 +281,8 @@ def test_results_have_the_class_with_their_seeds_and_late_points(graded: Class) 
     assert list(rows) == sorted(rows)
     assert {"ada", "bob", "hal", "jon", "rex", "Zoë Müller-3"} <= set(rows)
     assert (rows["ada"]["speed"], rows["fay"]["speed"]) == ("20.0", "")
-    lea = [rows["lea"][name] for name in ("total", "bonus", "penalty", "final")]
-    assert lea == ["95.0", "1.5", "19.3", "77.2"]
+    lea = [rows["lea"][name] for name in ("total", "bonus", "late_seconds", "penalty", "final")]
+    assert lea == ["95.0", "1.5", "43260.0", "9.65", "86.85"]
     document = json.loads((graded.root / "results/01.json").read_text())
     assert {verdict["seed"] for verdict in document["verdicts"]} == {7}
 

@@ -103,18 +103,7 @@ for steps in (
     except NbGraderException as error:
         assert "JudgeSubmission before SaveJudgedGrades and no Execute" in str(error), error
 from grader.nbgrader_plugin.save_grades import NotJudged
-from pathlib import Path
-import class_judges
 from nbformat.v4 import new_notebook
-from grader.classroom import Task
-from grader.course import load_course
-from grader.nbgrader_plugin.autograde import _of_these_bytes
-from grader.nbgrader_plugin.staging import Staged
-verdict = class_judges.scored(Task(Path("solutions/01").resolve(), Path("submitted/ada/01"), "ada", "auto"))
-policy = load_course(Path("course.yml")).assignment("1")
-assert _of_these_bytes(verdict, Staged(verdict.sha256, ()), policy, Path()) is verdict
-other = _of_these_bytes(verdict, Staged("0" * 64, ()), policy, Path())
-assert (other.total, other.points_judged, "exchanged" in other.summary) == (None, 0.0, True)
 try:
     SaveJudgedGrades().preprocess(new_notebook(), {"nbgrader": {}})
     print("saved")
@@ -131,6 +120,43 @@ def test_settings_without_the_judge_are_refused_and_nothing_is_saved_that_was_no
     done = python(WRONG)
     assert (done.returncode, done.stdout) == (0, "[]\n"), done.stderr
     assert not (root / "autograded").exists()
+
+
+# Verdicts as grade cells have them.
+VERDICTS = """\
+from dataclasses import replace
+from pathlib import Path
+import class_judges
+from grader.classroom import Task
+from grader.course import load_course
+from grader.nbgrader_plugin.autograde import of_these_bytes
+from grader.nbgrader_plugin.judge_submission import points_of
+from grader.nbgrader_plugin.staging import Staged
+from grader.records import State
+from grader.scoring import score
+verdict = class_judges.scored(Task(Path("solutions/01").resolve(), Path("submitted/ada/01"), "ada", "auto"))
+policy = load_course(Path("course.yml")).assignment("1")
+assert of_these_bytes(verdict, Staged(verdict.sha256, ()), policy) is verdict
+other = of_these_bytes(verdict, Staged("0" * 64, ()), policy)
+assert points_of(other, "correctness") == (None, "not judged: kernels.py was exchanged while it was being judged")
+assert points_of(verdict, "speed") == (None, "not measured: no GPU")
+assert points_of(verdict, "essay") == (None, "course.yml of 01 has no part 'essay'")
+scaled = score(verdict.checks, policy.ordered_parts(), "scale")
+half = replace(verdict, parts=scaled.parts, total=scaled.total)
+found = {part: points_of(half, part)[0] for part in policy.parts}
+assert found == {"correctness": 40.0, "technique": 20.0, "speed": 15.0}, found
+assert sum(found.values()) == scaled.total == 75
+secret = replace(verdict.checks[0], hidden=True, state=State.NOT_JUDGED, passed=None, reason="n=1023 broke")
+parts = score([secret, *verdict.checks[1:]], policy.ordered_parts(), "wait").parts
+hidden = replace(verdict, checks=(secret, *verdict.checks[1:]), parts=parts)
+assert points_of(hidden, "correctness") == (None, "not judged: see your instructor")
+"""
+
+
+def test_points_of_a_cell_are_those_of_its_part_scaled_or_open_and_of_the_very_file(root: Path, python: Run) -> None:
+    handed_in.hand_in(root, "ada", "test_odd_sizes")
+    done = python(VERDICTS)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.usefixtures("gradebook_file")
