@@ -73,7 +73,7 @@ with Gradebook("sqlite:///gradebook.db", "tiny") as book:
     book.find_submission("01", "lea").extension = timedelta(days=1)
     book.db.commit()
 done["again"] = api.autograde("01", "*", force=False)
-for student in ("ada", "bob", "cy", "ned", "mia", "rex", "o<b>", "nobody"):
+for student in ("[abcmn]*", "rex", "o<b>", "nobody"):
     done[student] = api.autograde("01", student)
 done["second"] = grades()
 os.environ["FAKE_GPU"] = "1"
@@ -219,7 +219,7 @@ def test_what_was_not_judged_needs_a_person_and_a_later_run_fills_it(graded: Cla
     (output,) = next(cell for cell in cells_of(graded, "ned") if cell["id"] == "correctness")["outputs"]
     assert output["output_type"] == "display_data"
     assert output["data"]["text/plain"] == ["not judged: the GPU died"]
-    assert graded.done["ada"]["success"]
+    assert graded.done["[abcmn]*"]["success"]
     assert second["ada"]["speed"] == [15.0, None, 1.5, False]
     assert scores(second, "ned") == FULL | {"speed": 15.0}
 
@@ -289,7 +289,7 @@ def test_results_have_the_class_with_their_seeds_and_late_points(graded: Class) 
 
 def test_names_in_the_gradebook_lose_their_markup(graded: Class) -> None:
     assert graded.done["second"]["ada"]["names"] == ["‹img src=x onerror=alert(1)›", "Lovelace"]
-    assert "ada: first_name of the gradebook held markup" in graded.done["ned"]["log"] + graded.done["waiting"]["log"]
+    assert "ada: first_name of the gradebook held markup" in graded.done["waiting"]["log"]
 
 
 class _Alive(html.parser.HTMLParser):
