@@ -11,7 +11,7 @@ goes to ``SaveJudgedGrades``. No line of a student's runs here.
 from __future__ import annotations
 
 import html
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from nbformat.v4 import new_code_cell, new_output
@@ -19,13 +19,10 @@ from nbgrader import utils
 from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets import List
 
-from grader.records import KERNELS_FILE, QUIZ, CheckResult, State, Verdict
-from grader.reports.terminal import student_report
-from grader.reports.text import check_lines, clean
-from grader.reports.view import for_student
-
-MAX_SHOWN_KERNELS = 100_000  # characters; a page with more of them is none that anybody opens
-WIDTH = 100  # columns of a report
+from grader.records import KERNELS_FILE, QUIZ, State, Verdict
+from grader.reports.html import kernels_html, question_html, verdict_html
+from grader.reports.text import clean
+from grader.reports.view import findings_for_student, for_student
 
 
 @dataclass(frozen=True)
@@ -64,11 +61,13 @@ class JudgeSubmission(NbGraderPreprocessor):
                 most = float(cell.metadata.nbgrader.points)
                 cell.outputs = [_output(None if points is None else min(points, most), why, verdict, grade_id)]
             elif grade_id in questions and cell.cell_type == "code":
-                cell.outputs = [_shown(check_text(questions[grade_id]), question_html(questions[grade_id]))]
+                check = questions[grade_id]
+                words = {True: "right", False: "not right", None: check.state.value}[check.passed]
+                cell.outputs = [_shown(words, question_html(check))]
         resources["nbgrader"]["judged"] = judged
         source = converter.kernels.get(student)
         if source is not None:
-            nb.cells.append(_kernels_cell(source))
+            nb.cells.append(_kernels_cell(source, verdict))
         return nb, resources
 
 
@@ -93,11 +92,11 @@ def points_of(verdict: Verdict, part: str) -> tuple[float | None, str]:
 
 
 def _output(points: float | None, why: str, verdict: Verdict, part: str) -> Any:
-    report = report_html(verdict, part)
-    if why:
-        report = f"<b>{html.escape(clean(why))}</b>{report}"
+    report = verdict_html(verdict, part)
     if points is None:
         return _shown(why, report)
+    if why:
+        report = f"<b>{html.escape(clean(why))}</b>{report}"
     data = {"text/plain": repr(float(points)), "text/html": report}
     return new_output("execute_result", data, execution_count=None)
 
@@ -106,27 +105,9 @@ def _shown(text: str, page: str) -> Any:
     return new_output("display_data", {"text/plain": clean(text), "text/html": page})
 
 
-def _kernels_cell(source: bytes) -> Any:
-    """kernels.py for whoever looks at the notebook: as a cell that nothing runs."""
-    text = clean(source.decode("utf-8", "replace"), MAX_SHOWN_KERNELS)
-    return new_code_cell(text, id="kernels-py", metadata={"warpgrade": {"file": KERNELS_FILE}})
-
-
-def report_html(verdict: Verdict, part: str) -> str:
-    """What a student reads of a part, as a fragment of HTML."""
-    checks = tuple(check for check in verdict.checks if check.part == part)
-    scores = tuple(score for score in verdict.parts if score.part == part)
-    text = student_report(replace(verdict, checks=checks, parts=scores), width=WIDTH)
-    return f"<pre>{html.escape(clean(text, len(text)))}</pre>"
-
-
-def check_text(check: CheckResult) -> str:
-    """A question's judgement as text."""
-    if check.state is not State.JUDGED:
-        return f"{check.state.value}: {check.reason}"
-    return "right" if check.passed else "\n".join(check_lines(check, WIDTH))
-
-
-def question_html(check: CheckResult) -> str:
-    """A question's judgement as a fragment of HTML."""
-    return f"<pre>{html.escape(clean(check_text(check)))}</pre>"
+def _kernels_cell(source: bytes, verdict: Verdict) -> Any:
+    """kernels.py with what was found at its lines, for whoever looks at the notebook: no feedback shows this cell."""
+    page = kernels_html(source.decode("utf-8-sig", "replace"), findings_for_student(verdict))
+    cell = new_code_cell(f"# {KERNELS_FILE}, as it was judged", id="kernels-py", outputs=[_shown(KERNELS_FILE, page)])
+    cell.metadata["warpgrade"] = {"file": KERNELS_FILE}
+    return cell
