@@ -17,11 +17,9 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from nbgrader.api import Gradebook, MissingEntry
+from nbgrader.api import Gradebook
 from nbgrader.converters import Autograde, NbGraderException
-from nbgrader.preprocessors import AssignLatePenalties, CheckCellMetadata, Execute, SaveAutoGrades
 from traitlets import Enum, Integer
-from traitlets.utils.importstring import import_item
 
 from grader import classroom
 from grader.course import FILE_NAME, Assignment, Course, load_course
@@ -29,11 +27,10 @@ from grader.errors import UsageError
 from grader.gradebook import known_results, merge_results
 from grader.intake import student_name_problem
 from grader.late import TIMESTAMP_FILE, with_penalty
+from grader.nbgrader_plugin.autograde_steps import require_judge
 from grader.nbgrader_plugin.generate import register, told
-from grader.nbgrader_plugin.grade_rows import waits
-from grader.nbgrader_plugin.guard import CourseConverter, Guard
-from grader.nbgrader_plugin.judge_submission import JudgeSubmission
-from grader.nbgrader_plugin.save_grades import SaveJudgedGrades
+from grader.nbgrader_plugin.guard import CourseConverter
+from grader.nbgrader_plugin.open_scores import extension_of, open_all, take_markup_from_names, waiting_among
 from grader.nbgrader_plugin.staging import Staged, stage_submission
 from grader.nbgrader_plugin.workplace import attributes, working_in
 from grader.records import Verdict
@@ -41,20 +38,6 @@ from grader.release import SOLUTIONS
 
 RESULTS = "results"
 MAX_ID = 128  # characters of a student's id in nbgrader's gradebook
-# nbgrader's submission page shows first and last names as they are; an LMS may have them from anybody.
-_NO_MARKUP = str.maketrans({"<": "‹", ">": "›"})
-
-
-def settings(c: Any) -> None:
-    """Put what autograding needs into nbgrader's configuration ``c``."""
-    c.Autograde.sanitize_preprocessors = [Guard, CheckCellMetadata]
-    c.Autograde.autograde_preprocessors = [
-        Guard,
-        JudgeSubmission,
-        SaveJudgedGrades,
-        AssignLatePenalties,
-        CheckCellMetadata,
-    ]
 
 
 class CourseAutograde(CourseConverter, Autograde):
@@ -76,7 +59,7 @@ class CourseAutograde(CourseConverter, Autograde):
         """
         root = Path(self.coursedir.root).resolve()
         with told(self.log):
-            self._require_judge()
+            require_judge(self.sanitize_preprocessors, self.autograde_preprocessors)
             course = load_course(root / FILE_NAME)
             if course.grading.sandbox == "strict":
                 raise UsageError(f"{course.file} demands the sandbox level 'strict'; this version reaches 'limits'")
@@ -85,9 +68,11 @@ class CourseAutograde(CourseConverter, Autograde):
             with working_in(root) as staged:
                 templates = register(course, assignment.name, self.coursedir, self, staged)
                 self._require_notebooks(root, assignment.name, templates)
-                self._take_markup_from_names()
                 due = {s: folder for s, folder in handed_in.items() if self._is_due(s, folder, assignment.name)}
-                self._tell_of_waiting(assignment.name, handed_in.keys() - due.keys())
+                with self._gradebook() as gradebook:
+                    take_markup_from_names(gradebook, self.log)
+                    waiting = waiting_among(gradebook, assignment.name, handed_in.keys() - due.keys())
+            self._tell_of(waiting)
             judged = self._judged(course, assignment, due)
             if due:
                 with working_in(root) as staged:
@@ -122,13 +107,7 @@ class CourseAutograde(CourseConverter, Autograde):
         self.log.info("Skipping existing assignment: %s", there)
         return False
 
-    def _tell_of_waiting(self, name: str, skipped: set[str]) -> None:
-        with Gradebook(self.coursedir.db_url, self.coursedir.course_id) as gradebook:
-            waiting = [
-                student
-                for student in sorted(skipped)
-                if any(waits(grade) for book in _notebooks(gradebook, name, student) for grade in book.grades)
-            ]
+    def _tell_of(self, waiting: list[str]) -> None:
         if waiting:
             self.log.warning(
                 "%d of those that were skipped wait for a score (%s): --force judges them again, say on a machine "
@@ -136,6 +115,9 @@ class CourseAutograde(CourseConverter, Autograde):
                 len(waiting),
                 ", ".join(waiting[:5]) + (", …" if len(waiting) > 5 else ""),
             )
+
+    def _gradebook(self) -> Any:
+        return Gradebook(self.coursedir.db_url, self.coursedir.course_id)
 
     # ------------------------------------------------------------------ judging
 
@@ -164,11 +146,11 @@ class CourseAutograde(CourseConverter, Autograde):
     def _write_results(self, course: Course, assignment: Assignment, due: Mapping[str, Path]) -> None:
         """results/NN.json has what the gradebook has no place for: each check, the seed, what hidden checks saw."""
         verdicts = []
-        with Gradebook(self.coursedir.db_url, self.coursedir.course_id) as gradebook:
+        with self._gradebook() as gradebook:
             for student, verdict in self.verdicts.items():
                 moment = classroom.timestamp_of(due[student])
                 late_from = assignment.due
-                extension = _extension(gradebook, assignment.name, student)
+                extension = extension_of(gradebook, assignment.name, student)
                 if late_from is not None and extension is not None:
                     late_from += extension
                 verdicts.append(with_penalty(verdict, course.grading.late, late_from, moment))
@@ -219,42 +201,9 @@ class CourseAutograde(CourseConverter, Autograde):
     def init_assignment(self, assignment_id: str, student_id: str) -> None:
         """As nbgrader's; then every score is open: should anything fail from here on, none is left at 0."""
         super().init_assignment(assignment_id, student_id)
-        with Gradebook(self.coursedir.db_url, self.coursedir.course_id) as gradebook:
-            submission = gradebook.find_submission(assignment_id, student_id)
-            if not (Path(self._format_source(assignment_id, student_id)) / TIMESTAMP_FILE).exists():
-                submission.timestamp = None  # nbgrader would keep that of an earlier hand-in
-            for notebook in submission.notebooks:
-                for grade in notebook.grades:
-                    grade.auto_score, grade.needs_manual_grade = None, True
-            gradebook.db.commit()
-
-    def _take_markup_from_names(self) -> None:
-        with Gradebook(self.coursedir.db_url, self.coursedir.course_id) as gradebook:
-            for student in gradebook.students:
-                for column in ("first_name", "last_name"):
-                    name = getattr(student, column) or ""
-                    if name != name.translate(_NO_MARKUP):
-                        self.log.warning("%s: %s of the gradebook held markup: %r", student.id, column, name)
-                        setattr(student, column, name.translate(_NO_MARKUP))
-            gradebook.db.commit()
-
-    # ------------------------------------------------------------------ what could be set up wrongly
-
-    def _require_judge(self) -> None:
-        """Raise UsageError where a user's settings or a flag have left out the judge, or brought nbgrader's back."""
-        first, second = (
-            [import_item(step) if isinstance(step, str) else step for step in steps]
-            for steps in (self.sanitize_preprocessors, self.autograde_preprocessors)
-        )
-        own = [step for step in second if step in (JudgeSubmission, SaveJudgedGrades)]
-        theirs = [s for s in (*first, *second) if _is_a(s, Execute) or (_is_a(s, SaveAutoGrades) and s not in own)]
-        if first[:1] != [Guard] or second[:1] != [Guard] or own != [JudgeSubmission, SaveJudgedGrades] or theirs:
-            raise UsageError(
-                "expected grader.nbgrader_plugin's steps in Autograde.sanitize_preprocessors and "
-                "Autograde.autograde_preprocessors, JudgeSubmission before SaveJudgedGrades and no Execute; found "
-                f"{_named(first)} and {_named(second)}: look for these settings in ~/.jupyter/nbgrader_config.py, "
-                "below configure() in the course's, and among the command's arguments"
-            )
+        dated = (Path(self._format_source(assignment_id, student_id)) / TIMESTAMP_FILE).exists()
+        with self._gradebook() as gradebook:
+            open_all(gradebook, assignment_id, student_id, with_timestamp=dated)
 
     def _require_notebooks(self, root: Path, name: str, templates: Mapping[str, str]) -> None:
         if not templates:
@@ -279,25 +228,3 @@ def of_these_bytes(verdict: Verdict, made: Staged, assignment: Assignment) -> Ve
         return verdict
     task = classroom.Task(Path(), Path(), verdict.student, "auto")
     return classroom.not_judged(task, assignment, "kernels.py was exchanged while it was being judged")
-
-
-def _notebooks(gradebook: Any, name: str, student: str) -> Any:
-    try:
-        return gradebook.find_submission(name, student).notebooks
-    except MissingEntry:
-        return ()
-
-
-def _extension(gradebook: Any, name: str, student: str) -> Any:
-    try:
-        return gradebook.find_submission(name, student).extension
-    except MissingEntry:
-        return None
-
-
-def _is_a(step: Any, kind: type) -> bool:
-    return isinstance(step, type) and issubclass(step, kind)
-
-
-def _named(steps: list[Any]) -> str:
-    return f"[{', '.join(getattr(step, '__name__', str(step)) for step in steps)}]"

@@ -21,7 +21,7 @@ from traitlets.config import Config
 
 from grader.course import FILE_NAME, load_course
 from grader.errors import GraderError
-from grader.nbgrader_plugin import autograde, feedback, generate
+from grader.nbgrader_plugin import autograde_steps, feedback, generate
 from grader.nbgrader_plugin.autograde import CourseAutograde
 from grader.nbgrader_plugin.exchange import FreshRelease, ReleaseFeedback, SafeCollect
 from grader.nbgrader_plugin.export_plugins import CsvExport
@@ -89,7 +89,7 @@ def _settings(root: Path) -> Config:
     for section, name in GUARDED:
         c[section][name] = [Guard]
     generate.settings(c)
-    autograde.settings(c)
+    autograde_steps.settings(c)
     feedback.settings(c)
     c.ExchangeFactory.release_assignment = FreshRelease
     c.ExchangeFactory.collect = SafeCollect

@@ -1,0 +1,63 @@
+"""What autograde asks of nbgrader's gradebook and does to it, beside single scores. nbgrader's process (trusted).
+
+In: an open Gradebook. Out: rows changed and committed; who waits; who has an extension.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import Any
+
+from nbgrader.api import MissingEntry
+
+from grader.nbgrader_plugin.grade_rows import waits
+
+# nbgrader's submission page shows first and last names as they are; an LMS may have them from anybody.
+_NO_MARKUP = str.maketrans({"<": "‹", ">": "›"})
+
+
+def open_all(gradebook: Any, assignment: str, student: str, *, with_timestamp: bool) -> None:
+    """Leave no score of a submission: each cell waits. Without a timestamp that of an earlier hand-in goes, too."""
+    submission = gradebook.find_submission(assignment, student)
+    if not with_timestamp:
+        submission.timestamp = None
+    for notebook in submission.notebooks:
+        for grade in notebook.grades:
+            grade.auto_score, grade.needs_manual_grade = None, True
+    gradebook.db.commit()
+
+
+def take_markup_from_names(gradebook: Any, log: Any) -> None:
+    """Make students' first and last names such that no page takes a part of them for markup."""
+    for student in gradebook.students:
+        for column in ("first_name", "last_name"):
+            name = getattr(student, column) or ""
+            if name != name.translate(_NO_MARKUP):
+                log.warning("%s: %s of the gradebook held markup: %r", student.id, column, name)
+                setattr(student, column, name.translate(_NO_MARKUP))
+    gradebook.db.commit()
+
+
+def waiting_among(gradebook: Any, assignment: str, students: Iterable[str]) -> list[str]:
+    """Those of ``students`` whose submissions have a cell without a score, in their order."""
+    found = {student: _submission(gradebook, assignment, student) for student in sorted(students)}
+    return [
+        student
+        for student, submission in found.items()
+        if submission is not None and any(waits(grade) for book in submission.notebooks for grade in book.grades)
+    ]
+
+
+def extension_of(gradebook: Any, assignment: str, student: str) -> timedelta | None:
+    """By how much a student's due date is later; None if it is not."""
+    submission = _submission(gradebook, assignment, student)
+    extension: timedelta | None = submission.extension if submission is not None else None
+    return extension
+
+
+def _submission(gradebook: Any, assignment: str, student: str) -> Any:
+    try:
+        return gradebook.find_submission(assignment, student)
+    except MissingEntry:
+        return None
