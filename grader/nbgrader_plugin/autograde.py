@@ -65,6 +65,8 @@ class CourseAutograde(CourseConverter, Autograde):
                 raise UsageError(f"{course.file} demands the sandbox level 'strict'; this version reaches 'limits'")
             assignment = course.assignment(self.coursedir.assignment_id)
             handed_in, refused = self._handed_in(root, assignment.name)
+            if not handed_in:
+                raise NbGraderException("\n".join(refused))
             with working_in(root) as staged:
                 templates = register(course, assignment.name, self.coursedir, self, staged)
                 self._require_notebooks(root, assignment.name, templates)
