@@ -17,7 +17,7 @@ from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal
 from fractions import Fraction
 from typing import Literal
 
-from grader.records import QUIZ, CheckResult, PartScore, State
+from grader.records import QUIZ, CheckResult, PartScore, State, Verdict
 
 HUNDREDTH = Decimal("0.01")
 MAX_REASON = 200
@@ -86,6 +86,22 @@ def _bonus(races: Sequence[CheckResult], most: float) -> float | None:
     credits_ = [_exact(c.weight) * _exact(c.measured.get("bonus_credit", 0.0) if c.passed else 0.0) for c in races]
     earned = sum(credits_, Fraction(0)) / sum((_exact(check.weight) for check in races), Fraction(0))
     return min(_rounded(_exact(most) * earned), most)
+
+
+def of_part(verdict: Verdict, part: str) -> Verdict:
+    """``verdict`` as that of one part alone: its checks, its points, a sentence about it."""
+    checks = tuple(check for check in verdict.checks if check.part == part)
+    parts = tuple(each for each in verdict.parts if each.part == part)
+    points, judged = _sum(each.points for each in parts), _sum(each.judged for each in parts)
+    return replace(
+        verdict,
+        checks=checks,
+        parts=parts,
+        points=points,
+        points_judged=judged,
+        total=_sum(each.earned for each in parts) if checks and judged == points else None,
+        summary=summary(checks, {each.part: each.points for each in parts}),
+    )
 
 
 def settled(checks: Sequence[CheckResult]) -> tuple[CheckResult, ...]:

@@ -75,6 +75,7 @@ def test_outside_of_a_course_one_sentence_says_where_to_go(tmp_path: Path) -> No
         (("check", "01", "nowhere"), "expected a folder with kernels.py, found no nowhere"),
         (("check", "01", "course.yml"), "expected a folder with kernels.py, found the file course.yml"),
         (("check", "01", "solutions"), "did you mean solutions/01?"),
+        (("check", "01", "--part", "quiz"), "expected a part of 01: correctness, technique, speed; found quiz"),
         (("lint", "2"), "unknown assignment '2'"),
         (("release", "x"), "unknown assignment 'x'"),
         (("demo", "--keep", "solutions"), "solutions exists; give a new folder"),
@@ -113,6 +114,19 @@ def test_native_windows_is_refused_in_one_sentence(
         cli.main()
     assert ended.value.code == 2
     assert capsys.readouterr().err.startswith("grader: native Windows is not supported")
+
+
+def test_one_part_alone_is_judged_and_has_its_own_total(root: Path) -> None:
+    done = grader("check", "1", "solutions/01", "--part", "technique", cwd=root)
+    assert done.returncode == 0
+    assert "technique: 20 of 20 points" in done.stdout
+    assert "total:  20 of 20 points\nthe only check passed." in done.stdout
+    assert "correctness" not in done.stdout
+
+
+def test_python_m_grader_is_the_command(tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-m", "grader", "--version"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.stdout == "warpgrade 0.1.0\n"
 
 
 def test_checking_ones_own_kernels_prints_the_report(root: Path) -> None:

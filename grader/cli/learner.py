@@ -13,6 +13,7 @@ import typer
 
 from grader.cli.app import DOCTORS_MARKS, Number, OnDevice, app, course_here, say, width
 from grader.errors import UsageError
+from grader.records import PartName
 
 
 @app.command()
@@ -21,6 +22,7 @@ def check(
     folder: Annotated[Path | None, typer.Argument(metavar="[DIR]", help="Folder with kernels.py.")] = None,
     device: OnDevice = "auto",
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of the inputs; default: a new secret one.")] = None,
+    part: Annotated[PartName | None, typer.Option(help="Only this part of the score.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the student's verdict as JSON.")] = False,
     sanitize: Annotated[
         bool,
@@ -41,6 +43,7 @@ def check(
     from grader.reports.json import to_json
     from grader.reports.terminal import student_report
     from grader.reports.view import for_student
+    from grader.scoring import of_part
 
     course = course_here()
     name = course.assignment(assignment).name
@@ -58,7 +61,13 @@ def check(
         from grader.cli.examine import Examiner
     examiner = Examiner(course.assignment(assignment)) if sanitize else None
     seen = examiner.calls.append if examiner is not None else None
-    verdict = judge_submission(places[0], judged, device=device, seed=seed, seen=seen)
+    if part is not None and part not in course.assignment(assignment).parts:
+        raise UsageError(
+            f"expected a part of {name}: {', '.join(course.assignment(assignment).ordered_parts())}; found {part}"
+        )
+    verdict = judge_submission(places[0], judged, device=device, seed=seed, seen=seen, part=part)
+    if part is not None:
+        verdict = of_part(verdict, part)
     if as_json:
         typer.echo(to_json((for_student(verdict),)), nl=False)
     else:

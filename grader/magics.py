@@ -1,0 +1,223 @@
+"""``%check``, ``%%simulate`` and ``%assignment`` in a notebook. Runs in the notebook's kernel, anybody's own process.
+
+In: a magic's line and cell. Out: reports, as what a cell displays. Nothing is judged here: ``%check`` starts
+``grader check`` and shows its verdict. ``%%simulate`` runs a cell's own code on the simulator, in this process.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import html
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from IPython.core.magic import Magics, line_cell_magic, line_magic, magics_class
+from IPython.display import display
+
+from grader import lesson_files, scoring
+from grader.errors import GraderError, UsageError
+from grader.gpu_models import MODELS
+from grader.records import KERNELS_FILE, PARTS, QUIZ, PartName, State, Verdict
+from grader.reports.json import from_json
+from grader.reports.terminal import student_report
+from grader.reports.text import clean, one_line
+from grader.spelling import nearest
+
+WIDTH = 88  # columns of a report; a notebook's output holds about a hundred
+COULD_NOT = 2  # the exit code of `grader` where there is no verdict
+
+
+class Said(Exception):
+    """Ends a cell with one sentence and no traceback."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [str(self)]
+
+
+class NotYet(Said):
+    """A part of the assignment is not passed yet. nbgrader's Validate takes it for that."""
+
+
+def _in_one_sentence(magic: Callable[..., None]) -> Callable[..., None]:
+    """What ``magic`` raises of ours becomes a sentence without a traceback."""
+
+    @functools.wraps(magic)
+    def told(*arguments: Any) -> None:
+        __tracebackhide__ = True
+        try:
+            magic(*arguments)
+        except GraderError as error:
+            raise Said(clean(str(error))) from None
+
+    return told
+
+
+def load(shell: Any) -> None:
+    """Make the magics known to IPython's ``shell``."""
+    shell.register_magics(LessonMagics)
+
+
+@magics_class
+class LessonMagics(Magics):
+    """The magics of a lesson. Verdicts are kept for as long as what they depend on stays the same."""
+
+    def __init__(self, shell: Any) -> None:
+        super().__init__(shell)
+        self._judged: dict[tuple[str, str], Verdict] = {}
+
+    @line_magic
+    @_in_one_sentence
+    def check(self, line: str) -> None:
+        """Judge the kernels.py beside this notebook with the checks that you can see, and show the report.
+
+        ``%check``             everything
+        ``%check saxpy``       everything, and the report of those checks with that word in their name
+        ``%check technique``   a part of the score, which must be passed: this is what nbgrader's Validate looks at
+        """
+        word = line.strip()
+        part = next((part for part in PARTS if part == word), None)
+        if part is not None:
+            verdict = self._part(part)
+            _show(verdict)
+            _require_passed(verdict, part)
+        else:
+            verdict = self._whole()
+            _show(_with_word(verdict, word) if word else verdict)
+
+    @line_cell_magic
+    @_in_one_sentence
+    def simulate(self, line: str, cell: str | None = None) -> None:
+        """Run this cell on the simulator, and show what its launches did and what each line cost.
+
+        ``%%simulate`` or ``%%simulate a100``, a model of GPU; arrays on the device stay until another one is named.
+        ``%simulate off``, on a line of its own, brings a real GPU back.
+        """
+        from grader import simulator
+        from grader.simulation_page import page
+        from grader.simulator.live.install import installed_gpu
+
+        __tracebackhide__ = True
+        name = line.strip()
+        if cell is None and name == "off":
+            simulator.uninstall()
+            return
+        if name and name not in MODELS:
+            raise UsageError(f"expected a GPU model of {', '.join(MODELS)}{_meant(name, MODELS)}; found {name!r}")
+        if name and installed_gpu() is not MODELS[name]:
+            simulator.install(name)
+        if cell is None:
+            return
+        with simulator.trace() as launches:
+            try:
+                self._run(cell)
+            finally:
+                if launches:
+                    display({"text/plain": page(launches, width=WIDTH).strip("\n")}, raw=True)
+
+    @line_magic
+    @_in_one_sentence
+    def assignment(self, line: str) -> None:
+        """Put what is missing of an assignment beside this notebook: ``%assignment 01``. What is there stays."""
+        here = Path.cwd()
+        written = lesson_files.complete(here, line.strip())
+        if written:
+            print(f"wrote {', '.join(written)}")
+        name = lesson_files.assignment_of(here)
+        if name != line.strip():
+            raise UsageError(f"this is the notebook of assignment {line.strip()}, found in the folder of {name}")
+
+    # ------------------------------------------------------------------ verdicts
+
+    def _whole(self) -> Verdict:
+        """Of all parts."""
+        return self._kept("", notebooks=True)
+
+    def _part(self, part: PartName) -> Verdict:
+        if part == QUIZ:
+            return self._kept(part, notebooks=True)
+        whole = self._judged.get(("", lesson_files.digest(Path.cwd(), notebooks=False)))
+        return scoring.of_part(whole, part) if whole is not None else self._kept(part, notebooks=False)
+
+    def _kept(self, part: PartName | str, *, notebooks: bool) -> Verdict:
+        folder = Path.cwd()
+        key = part, lesson_files.digest(folder, notebooks=notebooks)
+        if key not in self._judged:
+            verdict = _judge(folder, part)
+            if any(check.state is State.NOT_JUDGED for check in verdict.checks):
+                return verdict  # of the machine, which may be better next time
+            self._judged[key] = verdict
+            self._judged[part, lesson_files.digest(folder, notebooks=False)] = verdict
+        return self._judged[key]
+
+    # ------------------------------------------------------------------ cells
+
+    def _run(self, cell: str) -> None:
+        """Run a cell's body as the notebook would, its lines numbered as they stand in the cell."""
+        __tracebackhide__ = True  # IPython leaves such frames out: what went wrong is in the cell
+        shell = self.shell
+        code = "\n" + shell.transform_cell(cell)  # the magic's own line
+        file = shell.compile.cache(code, shell.execution_count, raw_code=code)
+        tree = shell.compile.ast_parse(code, filename=file)
+        last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+        exec(compile(tree, file, "exec"), shell.user_ns)  # noqa: S102  (the user's own)
+        if last is not None:
+            value = eval(compile(ast.Expression(last.value), file, "eval"), shell.user_ns)  # noqa: S307
+            if not code.rstrip().endswith(";"):
+                shell.displayhook(value)
+
+
+def _judge(folder: Path, part: str) -> Verdict:
+    """The verdict of ``grader check`` on the kernels.py in ``folder``. Raises UsageError, CourseError, Said."""
+    if not (folder / KERNELS_FILE).exists():
+        raise UsageError(f"expected {KERNELS_FILE} beside the notebook, found none; run the first cell again")
+    command = [sys.executable, "-P", "-m", "grader", "check", lesson_files.assignment_of(folder), ".", "--json"]
+    if part:
+        command += ["--part", part]
+    # What it says on standard error would be an error of the cell for nbgrader.
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, encoding="utf-8", check=False)  # noqa: S603
+    if done.returncode >= COULD_NOT or not done.stdout:
+        sentence = (done.stderr.strip().splitlines() or [f"it ended with exit code {done.returncode}"])[-1]
+        raise Said(clean(f"not judged: {sentence.removeprefix('grader: ')}"))
+    (verdict,) = from_json(done.stdout)
+    return verdict
+
+
+def _show(verdict: Verdict) -> None:
+    display(report(verdict), raw=True)
+
+
+def report(verdict: Verdict) -> dict[str, str]:
+    """A verdict as a notebook displays it, by MIME type."""
+    text = student_report(verdict, width=WIDTH).strip("\n")
+    return {"text/plain": text, "text/html": f"<pre>{html.escape(text)}</pre>"}
+
+
+def _with_word(verdict: Verdict, word: str) -> Verdict:
+    """``verdict`` with those checks that have ``word`` in their name, and the parts that they belong to."""
+    checks = tuple(check for check in verdict.checks if word in check.name and not check.hidden)
+    if not checks:
+        names = dict.fromkeys((*PARTS, *(each for check in verdict.checks for each in check.name.split("_"))))
+        raise UsageError(f"expected a part or a word of a check's name{_meant(word, names)}; found {word!r}")
+    parts = tuple(score for score in verdict.parts if any(check.part == score.part for check in checks))
+    return replace(
+        verdict, checks=checks, parts=parts, summary=scoring.summary(checks, {s.part: s.points for s in parts})
+    )
+
+
+def _meant(name: str, known: Any) -> str:
+    found = nearest(name, known)
+    return f" (did you mean {found}?)" if found else ""
+
+
+def _require_passed(verdict: Verdict, part: str) -> None:
+    """Raise NotYet where a check failed; what was not judged or not measured is nobody's fault."""
+    failed = [check for check in verdict.checks if check.passed is False]
+    if failed:
+        failure = failed[0].failure
+        why = f": {failure.what}" if failure is not None else ""
+        raise NotYet(one_line(f"Not yet: {len(failed)} of {len(verdict.checks)} checks of {part} failed{why}"))
