@@ -6,6 +6,7 @@ limits, and for each assignment its verdicts.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from collections.abc import Callable, Mapping
@@ -19,11 +20,15 @@ from grader.classroom import Judge, Progress, Task, grade, submissions
 from grader.course import FILE_NAME, Course, load_course
 from grader.device_names import DeviceName
 from grader.mutants import parameters
+from grader.notebook import read_cells, read_document
+from grader.quiz_folder import notebooks
+from grader.quiz_keys import questions
 from grader.records import KERNELS_FILE, Verdict
 from grader.release import SOLUTIONS
 from grader.stub import make_stub
 
 SUBMITTED = "submitted"
+REFERENCE = "reference"
 # The endless loops of the sample class need not use up a real course's time.
 DEMO_LIMITS = {"check": "6 s", "timeouts": "6 s"}
 PRINTED_LINES, PRINTED_COLUMNS = 200_000, 500
@@ -57,7 +62,7 @@ def _hand_in(source: Path, submitted: Path, name: str) -> None:
     reference = (source / KERNELS_FILE).read_text(encoding="utf-8")
     entries = parameters(source / KERNELS_FILE, open_folder(source).problems)
     texts: dict[str, bytes | None] = {
-        "reference": reference.encode(),
+        REFERENCE: reference.encode(),
         "untouched-stub": make_stub(reference, str(source / KERNELS_FILE)).encode(),
         **{student: make(reference, entries).encode() for student, make in _MISHAPS.items()},
         "missing-file": None,
@@ -70,6 +75,20 @@ def _hand_in(source: Path, submitted: Path, name: str) -> None:
         folder.mkdir(parents=True)
         if text is not None:
             (folder / KERNELS_FILE).write_bytes(text)
+    for notebook in notebooks(source):  # the others have forgotten it
+        (submitted / REFERENCE / name / notebook.name).write_text(_answered(notebook), encoding="utf-8")
+
+
+def _answered(path: Path) -> str:
+    """An author's notebook as somebody hands it in who knows every answer."""
+    text = path.read_text(encoding="utf-8")
+    right = {question.name: question.right_line for question in questions(read_cells(text))}
+    document = read_document(text)
+    for cell in document["cells"]:
+        name = cell.get("metadata", {}).get("nbgrader", {}).get("grade_id")
+        if name in right:
+            cell["source"] = right[name]
+    return json.dumps(document, ensure_ascii=False)
 
 
 def _every_entry(entries: Entries, body: str) -> str:

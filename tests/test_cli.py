@@ -125,8 +125,8 @@ def test_one_part_alone_is_judged_and_has_its_own_total(root: Path) -> None:
 
 
 def test_python_m_grader_is_the_command(tmp_path: Path) -> None:
-    done = subprocess.run([sys.executable, "-m", "grader", "--version"], cwd=tmp_path, capture_output=True, text=True)
-    assert done.stdout == "warpgrade 0.1.0\n"
+    command = [sys.executable, "-m", "grader", "--version"]
+    assert subprocess.run(command, cwd=tmp_path, check=True, stdout=subprocess.PIPE).stdout == b"warpgrade 0.1.0\n"
 
 
 def test_checking_ones_own_kernels_prints_the_report(root: Path) -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import tiny_course as tiny
+import tiny_notebook
 
 from grader.course import load_course
 from grader.demo import grade_samples, make_samples
 from grader.judging import judge_task
+from grader.quiz_folder import quiz_checks
 from grader.records import State, Verdict
 from grader.reports.terminal import class_table
 
@@ -72,6 +76,18 @@ def test_only_what_is_right_earns_points(verdicts: dict[str, Verdict]) -> None:
 def test_one_sentence_says_why(verdicts: dict[str, Verdict], student: str, why: str) -> None:
     assert why in verdicts[student].summary
     assert verdicts[student].summary.count("\n") == 0
+
+
+def test_the_reference_of_a_course_with_a_quiz_answers_it_and_nobody_else_does(tmp_path: Path) -> None:
+    root = tiny_notebook.write_quiz_course(tmp_path / "course")
+    samples = make_samples(load_course(root / "course.yml"), tmp_path / "demo course")
+    passed = {
+        folder.parent.name: [check.passed for check in quiz_checks(root / "solutions/01", folder)]
+        for folder in samples.submitted.glob("*/01")
+    }
+    assert passed.pop("reference") == [True, True]
+    assert len(passed) > 5
+    assert set(map(tuple, passed.values())) == {(False, False)}
 
 
 def test_the_table_names_everyone_with_points_judged(verdicts: dict[str, Verdict]) -> None:
