@@ -38,6 +38,21 @@ SHOWN: dict[str, dict[str, list[str]]] = {
         "experiment-two": ["512 sectors", "4,096 sectors", "advice: A warp's write here moves 32 sectors"],
         "experiment-integers": ["NumPy: 40   kernel: 15400"],
     },
+    "02": {
+        "experiment-race": ["out[0] = 1.0", "error: Race on out"],
+        "experiment-atomic": ["out[0] = 4096.0", "advice: 4,096 atomic operations change one address"],
+        "experiment-no-barrier": ["[63. 62. 61. 60. 59. 58. 57. 56.] …", "error: Race on tile"],
+        "experiment-barrier-in-if": [
+            "x[0] = 64.0",
+            "error: Thread 32 of block 0 (and 31 more of that block) never comes",
+        ],
+        "experiment-trees": [
+            *("2,176 by warps, 768 divergent", "5.43"),
+            *("2,176 by warps, 96 divergent", "3.92r", "21.2", "1,120\n  bank conflicts"),
+        ],
+        "experiment-yours": ["sum: 100000.0", "256 operations", "0 bank conflicts"],
+        "experiment-rounding": ["one after the other: 100958.34"],
+    },
 }
 RUN = """\
 import json, sys
