@@ -84,6 +84,8 @@ class LessonMagics(Magics):
         if part is not None:
             verdict = self._part(part)
             _show(verdict)
+            if part == QUIZ:
+                print("This is the notebook as you saved it. Changed an answer? Save, then run this cell again.")
             _require_passed(verdict, part)
         else:
             verdict = self._whole()
