@@ -143,7 +143,7 @@ class LessonMagics(Magics):
         if part == QUIZ:
             return self._kept(part, notebooks=True)
         whole = self._judged.get(("", lesson_files.digest(Path.cwd(), notebooks=False)))
-        return scoring.of_part(whole, part) if whole is not None else self._kept(part, notebooks=False)
+        return scoring.of_parts(whole, [part]) if whole is not None else self._kept(part, notebooks=False)
 
     def _kept(self, part: PartName | str, *, notebooks: bool) -> Verdict:
         folder = Path.cwd()
@@ -205,10 +205,9 @@ def _with_word(verdict: Verdict, word: str) -> Verdict:
     if not checks:
         names = dict.fromkeys((*PARTS, *(each for check in verdict.checks for each in check.name.split("_"))))
         raise UsageError(f"expected a part or a word of a check's name{_meant(word, names)}; found {word!r}")
-    parts = tuple(score for score in verdict.parts if any(check.part == score.part for check in checks))
-    return replace(
-        verdict, checks=checks, parts=parts, summary=scoring.summary(checks, {s.part: s.points for s in parts})
-    )
+    shown = scoring.of_parts(verdict, {check.part for check in checks})
+    points = {score.part: score.points for score in shown.parts}
+    return replace(shown, checks=checks, summary=scoring.summary(checks, points))
 
 
 def _meant(name: str, known: Any) -> str:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal
 from fractions import Fraction
@@ -88,10 +88,10 @@ def _bonus(races: Sequence[CheckResult], most: float) -> float | None:
     return min(_rounded(_exact(most) * earned), most)
 
 
-def of_part(verdict: Verdict, part: str) -> Verdict:
-    """``verdict`` as that of one part alone: its checks, its points, a sentence about it."""
-    checks = tuple(check for check in verdict.checks if check.part == part)
-    parts = tuple(each for each in verdict.parts if each.part == part)
+def of_parts(verdict: Verdict, names: Collection[str]) -> Verdict:
+    """``verdict`` as that of some parts alone: their checks, their points, a sentence about them."""
+    checks = tuple(check for check in verdict.checks if check.part in names)
+    parts = tuple(each for each in verdict.parts if each.part in names)
     points, judged = _sum(each.points for each in parts), _sum(each.judged for each in parts)
     return replace(
         verdict,

@@ -53,6 +53,20 @@ SHOWN: dict[str, dict[str, list[str]]] = {
         "experiment-yours": ["sum: 100000.0", "256 operations", "0 bank conflicts"],
         "experiment-rounding": ["one after the other: 100958.34"],
     },
+    "03": {
+        "experiment-easy": ["4,194,304 elements", "8.45 MB moved", "0.5 operations per byte"],
+        "experiment-pairs": [
+            *("2,097,152 elements", "9,216 elements", "1,048,576 elements", "the same result: True"),
+            *("0.4 operations per byte", "51 operations per byte"),
+        ],
+        "experiment-one-barrier": [
+            "error: Race on tile",
+            "notebook cell:10  tile[t] = x[start + t]",
+            "read at\n  line 13",
+        ],
+        "experiment-banks": ["takes 8 turns here instead of one", "total += tile[tx, j]"],
+        "experiment-yours": ["262,144 elements", "1.11 MB moved", "right: True"],
+    },
 }
 RUN = """\
 import json, sys

@@ -120,6 +120,7 @@ def test_the_report_of_everything_serves_every_part_and_stops_no_run_of_all_cell
     assert "technique: " in lesson.run("%check technique")
     assert "test_doubles" in lesson.run("%check doubles")
     assert "test_reads_once" not in lesson.run("%check doubles")
+    assert "total:  0 of 50 points" in lesson.run("%check doubles")  # of the parts that are shown
     assert lesson.raised is None
     assert len(started) == 1
 

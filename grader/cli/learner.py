@@ -43,7 +43,7 @@ def check(
     from grader.reports.json import to_json
     from grader.reports.terminal import student_report
     from grader.reports.view import for_student
-    from grader.scoring import of_part
+    from grader.scoring import of_parts
 
     course = course_here()
     name = course.assignment(assignment).name
@@ -67,7 +67,7 @@ def check(
         )
     verdict = judge_submission(places[0], judged, device=device, seed=seed, seen=seen, part=part)
     if part is not None:
-        verdict = of_part(verdict, part)
+        verdict = of_parts(verdict, [part])
     if as_json:
         typer.echo(to_json((for_student(verdict),)), nl=False)
     else:
