@@ -67,6 +67,13 @@ SHOWN: dict[str, dict[str, list[str]]] = {
         "experiment-banks": ["takes 8 turns here instead of one", "total += tile[tx, j]"],
         "experiment-yours": ["262,144 elements", "1.11 MB moved", "right: True"],
     },
+    "04": {
+        "experiment-overflow": ["plain: [inf inf] by inf is [nan nan]", "subtracted: [0.731"],
+        "experiment-twice": ["error: Race on tile", "tile[0] = value"],
+        "experiment-three-kernels": ["4.78 MB moved", "2.1 MB moved", "1.06 MB moved"],
+        "experiment-rows": ["takes 16 turns here instead of one", "total += even[tx, c]"],
+        "experiment-yours": ["147 kB moved", "as in section 3: True"],
+    },
 }
 RUN = """\
 import json, sys
