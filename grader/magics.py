@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import functools
 import html
+import linecache
 import subprocess
 import sys
 from collections.abc import Callable
@@ -114,6 +115,7 @@ class LessonMagics(Magics):
             simulator.install(name)
         if cell is None:
             return
+        linecache.checkcache()  # a kernels.py that was edited since is shown as it is now
         with simulator.trace() as launches:
             try:
                 self._run(cell)

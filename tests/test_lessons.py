@@ -81,6 +81,11 @@ import nbclient, nbformat
 notebook = nbformat.read(sys.argv[1], as_version=4)
 # What %check does is tested elsewhere, and takes longer than all the rest.
 notebook.cells = [cell for cell in notebook.cells if cell.cell_type == "code" and not cell.source.startswith("%check")]
+# Somebody who has written nothing yet runs that cell, too.
+for cell in [cell for cell in notebook.cells if cell.id == "experiment-yours"]:
+    swap = "import shutil; shutil.copyfile('stub.py', 'kernels.py');"
+    notebook.cells.append(nbformat.v4.new_code_cell(swap, id="stub"))
+    notebook.cells.append(nbformat.v4.new_code_cell(cell.source, id="experiment-stub"))
 nbclient.NotebookClient(notebook, timeout=60, kernel_name="python3").execute()
 print(json.dumps({cell.id: cell.outputs for cell in notebook.cells}))
 """
@@ -99,6 +104,10 @@ def _shown(outputs: list[dict[str, Any]]) -> str:
     return "\n".join(output.get("text") or output["data"]["text/plain"] for output in outputs)
 
 
+def _printed(outputs: list[dict[str, Any]]) -> str:
+    return "".join(output["text"] for output in outputs if output["output_type"] == "stream")
+
+
 @pytest.mark.skipif(
     find_spec("nbclient") is None, reason="nbclient is not installed: pip install 'warpgrade[classroom]'"
 )
@@ -107,6 +116,7 @@ def test_every_experiment_of_a_lesson_runs_and_shows_what_the_text_says(path: Pa
     folder = tmp_path / "solutions" / path.parent.name
     shutil.copytree(path.parent, folder)
     shutil.copyfile(ROOT / "course.yml", tmp_path / "course.yml")
+    shutil.copyfile(ROOT / "assignments" / path.parent.name / "kernels.py", folder / "stub.py")
     home = {name: str(tmp_path / name.lower()) for name in ("HOME", "IPYTHONDIR", "MPLCONFIGDIR", "JUPYTER_CONFIG_DIR")}
     command = [sys.executable, "-c", RUN, path.name]
     done = subprocess.run(
@@ -118,6 +128,8 @@ def test_every_experiment_of_a_lesson_runs_and_shows_what_the_text_says(path: Pa
     for name, texts in SHOWN[path.parent.name].items():
         page = _shown(outputs[name])
         assert [text for text in texts if text not in page] == [], page
+    if "experiment-stub" in outputs:
+        assert _printed(outputs["experiment-stub"]) != _printed(outputs["experiment-yours"])
     figures = [name for name in outputs if name.startswith("figure-")]
     assert figures
     assert all("image/png" in outputs[name][-1]["data"] for name in figures)

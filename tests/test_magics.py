@@ -208,6 +208,17 @@ def test_a_simulated_cell_that_fails_shows_what_it_launched_and_raises_its_own_e
     assert isinstance(lesson.raised, NameError)
 
 
+def test_a_reloaded_file_is_shown_as_it_is_now(lesson: Lesson, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(lesson.folder))
+    written = lesson.folder / "edited.py"
+    written.write_text("from numba import cuda\n\n\n@cuda.jit\ndef fill(out):\n    out[cuda.grid(1)] = 1\n")
+    cell = "import edited; importlib.reload(edited); edited.fill[1, 32](cuda.device_array(32, np.float32))"
+    lesson.run("import importlib; import numpy as np; from numba import cuda")
+    assert "out[cuda.grid(1)] = 1" in lesson.run(f"%%simulate\n{cell}")
+    written.write_text(written.read_text().replace("    out[", "    # the first of two lines\n    out["))
+    assert "7  100%       4      out[cuda.grid(1)] = 1" in lesson.run(f"%%simulate\n{cell}")
+
+
 def test_a_semicolon_hides_a_simulated_cells_value(lesson: Lesson) -> None:
     lesson.run("%%simulate\n42")
     assert lesson.shell.user_ns["_"] == 42
