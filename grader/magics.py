@@ -133,7 +133,10 @@ class LessonMagics(Magics):
             print(f"wrote {', '.join(written)}")
         name = lesson_files.assignment_of(here)
         if name != line.strip():
-            raise UsageError(f"this is the notebook of assignment {line.strip()}, found in the folder of {name}")
+            raise UsageError(
+                f"this is the notebook of assignment {line.strip()}, found in the folder of {name}; "
+                "put it into a folder of its own"
+            )
 
     # ------------------------------------------------------------------ verdicts
 
