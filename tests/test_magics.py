@@ -125,6 +125,16 @@ def test_the_report_of_everything_serves_every_part_and_stops_no_run_of_all_cell
     assert len(started) == 1
 
 
+def test_in_the_middle_of_a_lesson_nothing_is_raced(lesson: Lesson, started: list[list[str]]) -> None:
+    (lesson.folder / "kernels.py").write_text(DOUBLES)
+    lesson.run("%check doubles")
+    assert started[-1][-2:] == ["--device", "simulated"]
+    assert "technique: 20 of 20 points" in lesson.run("%check technique")
+    assert len(started) == 1
+    lesson.run("%check speed")
+    assert started[-1][-4:] == ["--device", "auto", "--part", "speed"]
+
+
 def test_what_is_not_measured_stops_nothing_and_returns_nothing(lesson: Lesson) -> None:
     """nbgrader takes an execute_result for points, and whatever stands on standard error for an error."""
     (lesson.folder / "kernels.py").write_text(DOUBLES)
