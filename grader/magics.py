@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import functools
-import html
 import linecache
 import subprocess
 import sys
@@ -25,6 +24,7 @@ from grader.device_names import DeviceName
 from grader.errors import GraderError, UsageError
 from grader.gpu_models import MODELS
 from grader.records import KERNELS_FILE, PARTS, QUIZ, PartName, State, Verdict
+from grader.reports.html import verdict_html
 from grader.reports.json import from_json
 from grader.reports.terminal import student_report
 from grader.reports.text import clean, one_line
@@ -209,8 +209,10 @@ def _show(verdict: Verdict) -> None:
 
 def report(verdict: Verdict) -> dict[str, str]:
     """A verdict as a notebook displays it, by MIME type."""
-    text = student_report(verdict, width=WIDTH).strip("\n")
-    return {"text/plain": text, "text/html": f"<pre>{html.escape(text)}</pre>"}
+    return {
+        "text/plain": student_report(verdict, width=WIDTH).strip("\n"),
+        "text/html": verdict_html(verdict),
+    }
 
 
 def _with_word(verdict: Verdict, word: str) -> Verdict:
