@@ -1,4 +1,4 @@
-"""The order of the project's own tests."""
+"""The order of the project's own tests, and their options."""
 
 from __future__ import annotations
 
@@ -8,6 +8,11 @@ import pytest
 # takes the first and the other the rest; at the end of the list they would run one after the other.
 LONG = "test_an_assignment_of_the_course_holds_its_promises"
 LONGEST = "04"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """What a run of the tests can make besides."""
+    parser.addoption("--screenshots", metavar="DIR", help="put pictures of what the browser shows into this folder")
 
 
 @pytest.hookimpl(trylast=True)

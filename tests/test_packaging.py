@@ -41,6 +41,29 @@ def test_ci_runs_what_the_readme_says() -> None:
     assert "make test" in (ROOT / "README.md").read_text()
 
 
+@pytest.mark.parametrize("status", [0, 1])
+def test_ci_installs_a_browser_and_a_database_where_it_can_and_goes_on_where_it_cannot(
+    tmp_path: Path, status: int
+) -> None:
+    for name, script in {
+        "apt-get": f'echo "$@" >> {tmp_path}/asked; exit {status}',
+        "id": "echo 0",
+        "make": f'echo "$@" >> {tmp_path}/made',
+        "find": "exit 1",
+    }.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{script}\n")
+        (tmp_path / name).chmod(0o755)
+    (tmp_path / "dirname").symlink_to(str(shutil.which("dirname")))
+    done = subprocess.run(
+        [ROOT / ".ci" / "run"], env={"PATH": str(tmp_path)}, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (tmp_path / "made").read_text() == "test\n"
+    asked = (tmp_path / "asked").read_text()
+    assert ("could not install chromium postgresql" in done.stdout) == (status == 1)
+    assert ("install --yes --no-install-recommends chromium postgresql" in asked) == (status == 0)
+
+
 @pytest.mark.skipif(not (ROOT / ".git").exists(), reason="not a git checkout")
 @pytest.mark.parametrize(
     "path", ["submitted/a/01/kernels.py", "autograded/x", "feedback/x", "results/01.json", "gradebook.db", "exported/x"]
