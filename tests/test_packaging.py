@@ -66,7 +66,11 @@ def test_ci_installs_a_browser_and_a_database_where_it_can_and_goes_on_where_it_
 
 @pytest.mark.skipif(not (ROOT / ".git").exists(), reason="not a git checkout")
 @pytest.mark.parametrize(
-    "path", ["submitted/a/01/kernels.py", "autograded/x", "feedback/x", "results/01.json", "gradebook.db", "exported/x"]
+    "path",
+    [
+        *("downloaded/01/archive/class.zip", "submitted/a/01/kernels.py", "autograded/x", "feedback/x"),
+        *("results/01.json", "gradebook.db", "exported/x", "grades.csv", "canvas.csv", "moodle.csv"),
+    ],
 )
 def test_what_a_course_produces_is_never_committed(path: str) -> None:
     assert _run("git", "check-ignore", path).strip() == path

@@ -80,6 +80,8 @@ class CourseAutograde(CourseConverter, Autograde):
                 with working_in(root) as staged:
                     self._convert(course, assignment, due, judged, templates, staged)
         if refused:
+            # Again, since nbgrader's own lines on the others stand between, and its command shows no exception.
+            self.log.error("%d not graded, see the sentences above: %s", len(refused), refused[0])
             raise NbGraderException("\n".join(refused))
 
     # ------------------------------------------------------------------ whose submissions
