@@ -19,7 +19,8 @@ from grader.release import ASSIGNMENTS, build
 # course has it: the package, to install from. An allow-list: a new folder of the course is not handed out by accident.
 BUNDLED = ("LICENSE", FILE_NAME, "grader/**/*.py")
 LINK_TO_A_FILE = re.compile(r"\[([^]]+)\]\((?!https?://)[^)]+\)")
-README, STUDENT_GUIDE, PROJECT_FILE = "README.md", "docs/student.md", "pyproject.toml"
+README, PROJECT_FILE = "README.md", "pyproject.toml"
+STUDENT_GUIDES = ("docs/student.md", "docs/kernels.md")
 # Of pyproject.toml's [tool.*] tables a student needs the build's; the others serve the course's own development.
 KEPT_TOOLS = ("tool.hatch",)
 TABLE_HEADER = re.compile(r"\[\[?([\w.\-]+)\]\]?\s*(#.*)?")
@@ -62,11 +63,12 @@ def bundle(course: Course, notebooks: Mapping[str, Mapping[str, str]] | None = N
 
 
 def student_readme(course: Course) -> str:
-    """The archive's README: the course's title, what its folders hold, then the guide for students."""
+    """The archive's README: the course's title, what its folders hold, then the guides for students."""
     folders = [f"- `{ASSIGNMENTS}/{name}`: {section.title}" for name, section in course.assignments.items()]
-    guide = course.file.parent / STUDENT_GUIDE
-    # The guide's own title gives way to the course's.
-    text = _read(guide).partition("\n")[2].strip() + "\n" if guide.is_file() else ""
+    guides = [course.file.parent / name for name in STUDENT_GUIDES]
+    # The guides' own titles give way to the course's.
+    text = "\n".join(_read(guide).partition("\n")[2].strip() + "\n" for guide in guides if guide.is_file())
+    text = text.replace(": [kernels.md](kernels.md)", " is told below")
     text = LINK_TO_A_FILE.sub(r"\1", text)  # the other guides are not in the archive
     return f"# {course.course.title}\n\n" + "\n".join(folders) + f"\n\n{text}"
 

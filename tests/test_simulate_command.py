@@ -208,7 +208,7 @@ def test_strided_access_is_told_with_its_sectors(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("guide", ["simulator.md", "student.md"])
+@pytest.mark.parametrize("guide", ["simulator.md", "kernels.md"])
 def test_the_listing_in_a_guide_is_what_its_script_shows(tmp_path: Path, guide: str) -> None:
     text = (ROOT / "docs" / guide).read_text()
     script, listing = re.findall(
