@@ -78,6 +78,11 @@ class Exchange:
         self._refused = ""
         self._new_request(request)
 
+    @property
+    def pid(self) -> int | None:
+        """The job's number, once it has started."""
+        return self._pid
+
     def _new_request(self, request: Message) -> None:
         self._chunks = encode(request)
         self._chunk = memoryview(b"")

@@ -130,6 +130,8 @@ class WarmChild:
         if self._kept is None:
             return None
         try:
+            if self._process is None or self._process.poll() is not None:
+                raise ZygoteLost(self._kept.pid, None)
             if (keep, limits) != self._kept_for:
                 self._kept.end()
             elif isinstance(answer := self._kept.ask(request), Reply):

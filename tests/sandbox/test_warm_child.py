@@ -363,6 +363,8 @@ def test_a_child_that_has_ended_while_nobody_asked_is_replaced_and_its_job_ended
     with WarmChild("scripted_child") as child:
         first = header(kept(child, WHO))
         os.kill(first["zygote"], signal.SIGKILL)
+        assert child._process is not None
+        child._process.wait(10)
         second = header(kept(child, WHO))
         assert second["zygote"] != first["zygote"]
         assert_dies(first["job"])
