@@ -61,7 +61,7 @@ def test_only_kernels_only_the_notebook_and_both(tmp_path: Path) -> None:
     "name",
     [
         "ada/kernels.py",
-        "ada/work/week 3/kernels.py",
+        "ada/my files/week 3/kernels.py",
         "ada\\kernels.py",
         "ada\\work\\kernels (1).py",
         "ada/kernels (1).py",

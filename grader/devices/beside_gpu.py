@@ -32,6 +32,8 @@ Moment = Literal["before", "after", "meanwhile"]
 MOMENTS: tuple[Moment, ...] = ("before", "after", "meanwhile")
 # Of a launch that runs thrice, the second and third time so many blocks fewer: it is the way they take that matters.
 FEWER = 4
+# Numbers of 64 bits that change and are taken for counters; of more, each has changed or not.
+MOST_COUNTERS = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -145,12 +147,14 @@ def _between(before: Bytes, after: Bytes, view: View, progress: float, rng: np.r
     dtype = numpy_dtype(view.dtype)
     whole = before.size // dtype.itemsize * dtype.itemsize
     old, new = before[:whole].view(dtype), after[:whole].view(dtype)
-    if dtype.kind in "iu":
-        # In Python's numbers, which do not overflow; there are few counters, but whole arrays may change.
-        changed = np.flatnonzero(old != new)
+    if dtype.kind in "iu" and dtype.itemsize < np.dtype(np.int64).itemsize:
+        steps = np.rint((new.astype(np.int64) - old) * progress).astype(np.int64)
+        made = (old + steps).astype(dtype)
+    elif dtype.kind in "iu" and (changed := np.flatnonzero(old != new)).size <= MOST_COUNTERS:
         made = old.copy()
-        steps = (int(o) + round((int(n) - int(o)) * progress) for o, n in zip(old[changed], new[changed], strict=True))
-        made[changed] = np.fromiter(steps, dtype, changed.size)
+        for place in changed:  # in Python's numbers, which do not overflow
+            start, end = int(old[place]), int(new[place])
+            made[place] = start + round((end - start) * progress)
     else:
         made = np.where(rng.random(old.size) < progress, new, old)
     return np.concatenate([made.view(np.uint8), after[whole:]])

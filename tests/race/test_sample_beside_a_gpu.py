@@ -5,11 +5,15 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 
 from grader import racing
+from grader.devices.beside_gpu import MOST_COUNTERS, _between
 from grader.judge import Candidate, NotMeasured, Settings
 from grader.judged_race import Terms
+from grader.plan_dtypes import plan_dtype
+from grader.plan_memory import View
 from grader.submission import read_submission
 
 from .conftest import LIMITS, MS, Twice
@@ -182,6 +186,23 @@ def reads_once(candidate):
 def test_blocks_cannot_tell_that_only_some_of_them_run(raced, how):
     with pytest.raises(NotMeasured, match="too many reads of x"):
         reads_once(raced(*CHEATS[how]))
+
+
+@pytest.mark.parametrize("dtype", ["u1", "i2", "u4", "i8", "u8"])
+@pytest.mark.parametrize("size", [5, 1 << 18])
+def test_meanwhile_counters_have_come_part_of_the_way_and_what_did_not_change_has_not(dtype, size):
+    limits = np.iinfo(dtype)
+    before, after = np.full(size, limits.min, dtype), np.full(size, limits.max, dtype)
+    after[1::2] = limits.min
+    view = View(buffer=0, offset=0, dtype=plan_dtype(np.dtype(dtype)), shape=(size,), strides=(limits.bits // 8,))
+    made = _between(before.view(np.uint8), after.view(np.uint8), view, 0.25, np.random.default_rng(1)).view(dtype)
+    assert (made[1::2] == limits.min).all()
+    if limits.bits == 64 and size > MOST_COUNTERS:
+        assert set(made[::2]) == {limits.min, limits.max}
+    else:
+        share = (int(made[0]) - limits.min) / (limits.max - limits.min)
+        assert share == pytest.approx(0.25, abs=0.01)
+        assert (made[::2] == made[0]).all()
 
 
 @pytest.mark.parametrize("how", HONEST)
