@@ -28,7 +28,7 @@ from grader.submission import Submission
 from grader.technique import CheckFailed, NotMeasured
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Terms:
     """What is asked of speed: course.yml's numbers, and the reference's text, where it is known."""
 

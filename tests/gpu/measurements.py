@@ -77,7 +77,13 @@ class Racer:
         folder, opened = SOLUTIONS / number, open_folder(SOLUTIONS / number)
         speed = opened.assignment.speed
         known = read_submission(folder) if reference else None
-        terms = Terms(speed.min_speedup if reference else 0.0, full_at or speed.full_at, 4, known, limits)
+        terms = Terms(
+            min_speedup=speed.min_speedup if reference else 0.0,
+            full_at=full_at or speed.full_at,
+            baseline_threads=4,
+            reference=known,
+            limits=limits,
+        )
         self.seed += 1
         if text is not None:
             file = self.temporary / "text.py"

@@ -38,7 +38,13 @@ def racer(gpu, tmp_path):
             submission = read_submission(tmp_path)
         opened = open_folder(folder)
         speed = opened.assignment.speed
-        terms = Terms(speed.min_speedup, full_at or speed.full_at, 4, known, limits)
+        terms = Terms(
+            min_speedup=speed.min_speedup,
+            full_at=full_at or speed.full_at,
+            baseline_threads=4,
+            reference=known,
+            limits=limits,
+        )
         return Candidate(submission, opened.problems, gpu, Settings("cuda", limits, seed, race=terms))
 
     return make
