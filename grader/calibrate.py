@@ -153,9 +153,11 @@ def calibrate(
 
 
 def _baseline(name: str, checks: Sequence[CheckResult]) -> list[Raced]:
-    """The CPU baseline's row, from all races of a check; none where nothing was measured."""
-    medians = tuple(check.measured["baseline_ms"] for check in checks if "speedup" in check.measured)
-    return [Raced(name, BASELINE, (1.0,) * len(medians), medians)] if medians else []
+    """The CPU baseline's row, from all races of a check: how fast it was beside what counts; none without a race."""
+    measured = [check.measured for check in checks if "speedup" in check.measured]
+    now = tuple(one["baseline_now_ms"] for one in measured)
+    speedups = tuple(one["baseline_ms"] / one["baseline_now_ms"] for one in measured)
+    return [Raced(name, BASELINE, speedups, now)] if measured else []
 
 
 def _raced(name: str, one: Solution, checks: Sequence[CheckResult]) -> Raced:

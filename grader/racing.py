@@ -22,10 +22,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from grader.baseline import baseline_times
+from grader.baseline import Baseline, baseline_time
 from grader.clocks import HELD_BY, GpuState
 from grader.plan import LaunchPlan
-from grader.problem import Inputs, Problem, by_author
+from grader.problem import Problem
 from grader.problem_calls import work_of
 from grader.race_rounds import MIN_COUNTED, Contestant, Fresh, inputs_of_round, run_round
 from grader.roofline import Peaks, Roofline, roofline_of
@@ -35,7 +35,6 @@ from grader.sandbox.time_runs import gpu_state
 from grader.speed import Timing, drift_of, duration, timing_of
 from grader.technique import CheckFailed, NotMeasured
 
-BASELINES = 4  # series of times, until one does not drift
 # Rounds end when both medians are known; else after so many, or so much time.
 MAX_ROUNDS = 12
 SECONDS = 120.0
@@ -56,7 +55,7 @@ class Race:
     """
 
     submission: Timing
-    baseline: Timing
+    baseline: Baseline
     reference: Timing | None
     queued_ns: float
     compile_ns: float
@@ -78,7 +77,7 @@ class Race:
         return None if self.reference is None else self._speedup_of(self.reference)
 
     def _speedup_of(self, timing: Timing) -> float:
-        return self.baseline.median_ns / timing.median_ns
+        return self.baseline.ns / timing.median_ns
 
     def numbers(self) -> dict[str, float]:
         """What a report and a gradebook keep, times in milliseconds."""
@@ -88,7 +87,8 @@ class Race:
             "low_ms": self.submission.low_ns / 1e6,
             "high_ms": self.submission.high_ns / 1e6,
             "runs": float(self.submission.runs),
-            "baseline_ms": self.baseline.median_ns / 1e6,
+            "baseline_ms": self.baseline.ns / 1e6,
+            "baseline_now_ms": self.baseline.now_ns / 1e6,
             "launching_ms": self.queued_ns / 1e6,
             "compiling_ms": self.compile_ns / 1e6,
             "copying_ms": self.copy_ns / 1e6,
@@ -151,7 +151,7 @@ def run_race(
     runs = inputs_of_round(fresh, f"{call} round 0")
     inputs = runs[0][0]
     work = work_of(problem, inputs)
-    baseline = _baseline(problem, inputs, threads)
+    baseline = baseline_time(problem, call, inputs, threads)
     deadline = clock() + SECONDS
     for number in range(MAX_ROUNDS):
         runs = inputs_of_round(fresh, f"{call} round {number}") if number else runs
@@ -191,22 +191,4 @@ def run_race(
         roofline,
         reached,
         threads,
-    )
-
-
-def _baseline(problem: Problem, inputs: Inputs, threads: int) -> Timing:
-    """The CPU baseline's time, again where it drifts. Raises NotMeasured where it goes on drifting."""
-    for _ in range(BASELINES):
-        times = by_author(lambda: baseline_times(problem, inputs, threads))
-        drift = drift_of(times)
-        if not drift:
-            return timing_of(times)
-    how, why = (
-        ("slower", "something else began to run on this machine")
-        if drift > 0
-        else ("faster", "something else that ran on this machine has ended, or its clocks rise slowly")
-    )
-    raise NotMeasured(
-        f"the CPU baseline got {how} by {abs(drift):.0%} while it was timed, {BASELINES} times: {why}; race again when "
-        "nothing else runs"
     )

@@ -21,7 +21,7 @@ MEASURED = Peaks(2e12, 3e13, 7)
 @pytest.fixture
 def kept(tmp_path, monkeypatch):
     """``kept({…})`` writes the file and asks; returns the peaks and whether they were measured."""
-    monkeypatch.setattr(peaks, "user_cache_path", lambda _: tmp_path)
+    monkeypatch.setattr("grader.machine_cache.user_cache_path", lambda _: tmp_path)
     measurements = []
 
     def measure(child, limits):

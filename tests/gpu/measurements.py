@@ -203,7 +203,9 @@ def row_of_repeats(call: str, measured: Sequence[dict[str, float]]) -> None:
     medians, speedups, credits = ([one[name] for one in measured] for name in ("median_ms", "speedup", "credit"))
     spreads = [f"{max(values) / min(values) - 1:.2%}" for values in (medians, speedups, credits)]
     shown = f"{duration(min(medians) * 1e6)} to {duration(max(medians) * 1e6)}"
-    row(call, shown, *spreads[:2], f"{min(credits):.3f} to {max(credits):.3f}", spreads[2])
+    now = [one["baseline_now_ms"] * 1e6 for one in measured]
+    baseline = f"{duration(measured[-1]['baseline_ms'] * 1e6)} ({duration(min(now))} to {duration(max(now))})"
+    row(call, shown, spreads[0], baseline, spreads[1], f"{min(credits):.3f} to {max(credits):.3f}", spreads[2])
 
 
 def repeats(racer: Racer) -> None:
@@ -211,18 +213,18 @@ def repeats(racer: Racer) -> None:
     print(
         f"\n## Ten repeats of a score\n\nThe readable reference, where full points begin at {FULL_AT:g} times its own"
     )
-    print("speed. A spread is largest by smallest, less 1.\n")
-    head("call", "times", "spread", "spread of the speed-ups", "credits", "spread of the points")
+    print("speed. A spread is largest by smallest, less 1. In brackets: what the baseline took in these races.\n")
+    head("call", "times", "spread", "CPU baseline", "spread of the speed-ups", "credits", "spread of the points")
     lost: list[str] = []
     for number, entry, sizes, _ in (RACES[0], RACES[7]):
-        found = [
-            racer.race(number, entry, sizes, SOLUTIONS / number / "kernels.py", full_at=FULL_AT) for _ in range(REPEATS)
-        ]
+        file = SOLUTIONS / number / "kernels.py"
+        racer.race(number, entry, sizes, file, full_at=FULL_AT)  # finds the baseline's time, once for all
+        found = [racer.race(number, entry, sizes, file, full_at=FULL_AT) for _ in range(REPEATS)]
         unmeasured = [one for one in found if isinstance(one, str)]
         measured = [one for one in found if not isinstance(one, str)]
         lost += [f"{text_of(entry, sizes)}, {count} of {REPEATS}: {why}" for why, count in Counter(unmeasured).items()]
         if not measured:
-            row(text_of(entry, sizes), *[NOTHING] * 5)
+            row(text_of(entry, sizes), *[NOTHING] * 6)
             continue
         row_of_repeats(text_of(entry, sizes), measured)
     if lost:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from grader import race_rounds, racing
+from grader.baseline import Baseline
 from grader.children import Children
 from grader.judge import Candidate, Settings
 from grader.judged_race import Terms
@@ -117,7 +118,7 @@ class FakeGpuRace:
         limits=LIMITS,
         **script,
     ):
-        """Race; returns what was measured. ``baseline_ms``: one number, or a list of series.
+        """Race; returns what was measured. ``baseline_ms`` is the CPU baseline's time; None: it runs.
 
         ``more`` is the last line of the student's host function.
         """
@@ -126,9 +127,9 @@ class FakeGpuRace:
             left.unlink()
         ns = {"student_kernel": student_ms * MS, "reference_kernel": reference_ms * MS}
         self._script.write_text(json.dumps({"ns": ns} | script))
-        series = [[baseline_ms] * 6] if isinstance(baseline_ms, int | float) else list(baseline_ms or ())
         if baseline_ms is not None:
-            self._patch.setattr(racing, "baseline_times", lambda *_: [ms * MS for ms in series.pop(0)])
+            fixed = Baseline(baseline_ms * MS, baseline_ms * MS)
+            self._patch.setattr(racing, "baseline_time", lambda *_: fixed)
         known = read_submission(self._folder / "reference") if reference else None
         terms = Terms(
             min_speedup=3, full_at=0.5, bonus_at=1.0, reference=known, host_in_reach=host_in_reach, limits=limits
@@ -168,7 +169,7 @@ def race(fake_children, tmp_path, monkeypatch):
     children, script = fake_children
     monkeypatch.setattr(race_rounds, "RUNS", 5)
     monkeypatch.setattr("grader.gpu_lock.PLACES", (tmp_path,))
-    monkeypatch.setattr("grader.peaks.user_cache_path", lambda _: tmp_path / "cache")
+    monkeypatch.setattr("grader.machine_cache.user_cache_path", lambda _: tmp_path / "cache")
     # A hundred elements in half a millisecond are a slow GPU's.
     monkeypatch.setattr("grader.peaks.POSSIBLE", ((1e3, 1e15), (1e3, 1e15)))
     return FakeGpuRace(children, tmp_path, script, monkeypatch)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from grader import racing
+from grader.baseline import Baseline
 from grader.devices.beside_gpu import MOST_COUNTERS, _between
 from grader.judge import Candidate, NotMeasured, Settings
 from grader.judged_race import Terms
@@ -162,8 +163,8 @@ def raced(fake_children, tmp_path, monkeypatch):
     """``raced(kernels, host)`` has been raced with 40 blocks on the GPU that is none."""
     children, script = fake_children
     monkeypatch.setattr("grader.gpu_lock.PLACES", (tmp_path,))
-    monkeypatch.setattr("grader.peaks.user_cache_path", lambda _: tmp_path / "cache")
-    monkeypatch.setattr(racing, "baseline_times", lambda *_: [10 * MS] * 6)
+    monkeypatch.setattr("grader.machine_cache.user_cache_path", lambda _: tmp_path / "cache")
+    monkeypatch.setattr(racing, "baseline_time", lambda *_: Baseline(10 * MS, 10 * MS))
 
     def make(kernels, host, seed=3):
         for left in script.parent.glob(f"{script.stem}.*"):

@@ -11,6 +11,7 @@ import pytest
 import tiny_course as tiny
 
 from grader import judging, race_rounds, racing
+from grader.baseline import Baseline
 from grader.reports.terminal import student_report
 
 from .conftest import MS
@@ -26,10 +27,10 @@ def report(fake_children, tmp_path, monkeypatch):
     """``report(student_ms)``: what a student reads whose kernel takes so long."""
     children, script = fake_children
     monkeypatch.setattr(judging, "warm_children", lambda: children)
-    monkeypatch.setattr(racing, "baseline_times", lambda *_: [BASELINE_MS * MS] * 6)
+    monkeypatch.setattr(racing, "baseline_time", lambda *_: Baseline(BASELINE_MS * MS, BASELINE_MS * MS))
     monkeypatch.setattr(race_rounds, "RUNS", 5)
     monkeypatch.setattr("grader.gpu_lock.PLACES", (tmp_path,))
-    monkeypatch.setattr("grader.peaks.user_cache_path", lambda _: tmp_path / "cache")
+    monkeypatch.setattr("grader.machine_cache.user_cache_path", lambda _: tmp_path / "cache")
     public = tiny.PUBLIC.replace("n=1 << 20", "n=1 << 18")
     root = tiny.write_course(tmp_path / "course", test_public=public)
     (root / "ada").mkdir()
