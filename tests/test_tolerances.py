@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -21,24 +21,39 @@ from grader.correctness import compare
 SEEDS = (1, 2, 3)
 
 
+def _judge(entry: str, inputs: dict[str, Any]) -> Callable[[npt.NDArray[Any]], str]:
+    """``judge(found)``: what the judge would say of a result for ``inputs``; empty if it is right."""
+    problem, output = PROBLEMS[entry], inputs["out"]
+    expected = problem.expected(inputs)
+    tolerance = problem.tolerance(inputs, expected)["out"]
+
+    def judge(found: npt.NDArray[Any]) -> str:
+        assert found.shape == output.shape
+        assert found.dtype == output.dtype
+        failure = compare("out", expected["out"], found, tolerance, entry)
+        return "" if failure is None else str(failure)
+
+    return judge
+
+
 def _wrong(entry: str, inputs: dict[str, Any], found: npt.NDArray[Any]) -> str:
     """What the judge would say of ``found``; empty if it is right."""
-    problem = PROBLEMS[entry]
-    expected = problem.expected(inputs)
-    output = inputs["out"]
-    assert found.shape == output.shape
-    assert found.dtype == output.dtype
-    failure = compare("out", expected["out"], found, problem.tolerance(inputs, expected)["out"], entry)
-    return "" if failure is None else str(failure)
+    return _judge(entry, inputs)(found)
+
+
+def _orders(entry: str, orders: tuple[kernels.Order, ...]) -> tuple[kernels.Order, ...]:
+    """Those to try: one, where no more than two terms are added."""
+    return orders[:1] if entry in ("vector_add", "saxpy") else orders
 
 
 @pytest.mark.parametrize(("entry", "sizes"), ORDINARY)
 def test_float32_passes_in_every_order(entry: str, sizes: dict[str, Any]) -> None:
     for seed in SEEDS:
         inputs = inputs_of(entry, sizes, seed)
-        for order in kernels.ORDERS:
-            assert not _wrong(entry, inputs, kernels.KERNELS[entry][0](inputs, order)), order.__name__
-        assert not _wrong(entry, inputs, PROBLEMS[entry].baseline(inputs)["out"])
+        wrong = _judge(entry, inputs)
+        for order in _orders(entry, kernels.ORDERS):
+            assert not wrong(kernels.KERNELS[entry][0](inputs, order)), order.__name__
+        assert not wrong(PROBLEMS[entry].baseline(inputs)["out"])
 
 
 def _float16_shows(entry: str, sizes: Mapping[str, Any]) -> bool:
@@ -64,10 +79,12 @@ def _float16_shows(entry: str, sizes: Mapping[str, Any]) -> bool:
 )
 def test_float16_in_any_step_fails(entry: str, sizes: dict[str, Any]) -> None:
     compute, steps = kernels.KERNELS[entry]
-    for seed, step in itertools.product(SEEDS, steps):
+    for seed in SEEDS:
         inputs = inputs_of(entry, sizes, seed)
-        for order in (kernels.one_after_the_other, kernels.as_a_tree, kernels.in_strides):
-            assert _wrong(entry, inputs, compute(inputs, order, step)), (step, order.__name__, seed)
+        wrong = _judge(entry, inputs)
+        orders = _orders(entry, (kernels.one_after_the_other, kernels.as_a_tree, kernels.in_strides))
+        for step, order in itertools.product(steps, orders):
+            assert wrong(compute(inputs, order, step)), (step, order.__name__, seed)
 
 
 @pytest.mark.parametrize("entry", [entry for entry in PROBLEMS if entry not in ("grayscale", "softmax")])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 
 from grader.course import Course, load_course
@@ -185,16 +186,16 @@ def mutant(name: str) -> str:
     return f'"""A mistake.\n\nCaught by: {caught_by}\n"""\n{"".join(lines)}'
 
 
-def write(root: Path) -> Course:
-    """The course below ``root``, released."""
+def write(root: Path, mutants: Collection[str] = MUTANTS) -> Course:
+    """The course below ``root`` with some of the mutants, released."""
     solutions = root / "solutions/01"
     (solutions / "wrong").mkdir(parents=True)
     files = {"problem": PROBLEM, "kernels": KERNELS, "test_public": PUBLIC, "test_hidden": HIDDEN}
     for name, text in files.items():
         (solutions / f"{name}.py").write_text(text)
-    for name in MUTANTS:
+    for name in mutants:
         (solutions / f"wrong/{name}.py").write_text(mutant(name))
-    (root / "course.yml").write_text(COURSE)
+    (root / "course.yml").write_text(COURSE.replace("mutants: 6", f"mutants: {len(mutants)}"))
     course = load_course(root / "course.yml")
     release(course, "01")
     return course

@@ -6,6 +6,7 @@ outputs, tolerances. For a student this file defines the exercise: ``expected`` 
 
 import math
 from collections.abc import Mapping
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -137,17 +138,31 @@ class Saxpy(Problem):
         return Work(bytes=3 * 4 * n, operations=2 * n)
 
 
+def telling_pixel(rng: np.random.Generator) -> npt.NDArray[np.uint8]:
+    """A random pixel, no channel of it 0, whose grey is another one by each of the usual mistakes.
+
+    Then an image of one pixel is no matter of luck. Of all pixels about one in sixteen is such a one.
+    """
+    pixels = rng.integers(1, 256, (2000, 3), dtype=np.uint8)
+    weights = np.array([RED, GREEN, BLUE])
+    right, *other_orders = ((pixels[:, order] @ weights + 128) // 256 for order in map(list, permutations(range(3))))
+    exact = pixels @ np.array([0.299, 0.587, 0.114])
+    mistakes = [*other_orders, pixels @ weights // 256, np.floor(exact), np.floor(exact + 0.5), pixels.sum(axis=1) // 3]
+    tells = np.all([mistake != right for mistake in mistakes], axis=0)
+    return pixels[tells][0]
+
+
 class Grayscale(Problem):
     """``out[r, c] = (77 R + 150 G + 29 B + 128) // 256`` of the pixel ``image[r, c] = (R, G, B)``."""
 
     entry = "grayscale"
 
     def make_inputs(self, rng: np.random.Generator, height: int, width: int, saturated: bool = False) -> Inputs:
-        """A (height, width, 3) uint8 image; ``saturated`` draws each channel from 0 and 255 only."""
+        """A (height, width, 3) uint8 image; ``saturated`` draws each channel from 0 and 255 only, but the first's."""
         image = rng.integers(0, 256, (height, width, 3), dtype=np.uint8)
         if saturated:
             image = np.where(image < 128, np.uint8(0), np.uint8(255))
-        image[0, 0] = rng.integers(1, 256, 3, dtype=np.uint8)
+        image[0, 0] = telling_pixel(rng)
         return {"image": image, "out": Output((height, width), np.uint8)}
 
     def expected(self, inputs: Inputs) -> dict[str, npt.NDArray[Any]]:
