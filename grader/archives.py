@@ -46,11 +46,16 @@ class Entry:
             return packed.read(limit + 1)
 
 
-def entries(archive: zipfile.ZipFile, shown: str, most: int, note: Callable[[str], None]) -> Iterator[Entry]:
-    """The ordinary files among the first ``most`` entries, by safe names; ``note`` is told of all others."""
-    infos = archive.infolist()
+def entries(
+    archive: zipfile.ZipFile, shown: str, most: int, note: Callable[[str], None], comes: Callable[[str], int]
+) -> Iterator[Entry]:
+    """The ordinary files among ``most`` entries, by safe names; ``note`` is told of all others.
+
+    ``comes`` says of a file's name when its turn is: names with a lower number come first, and are not cut off.
+    """
+    infos = sorted(archive.infolist(), key=lambda info: comes(_name(info).replace("\\", "/").rpartition("/")[2]))
     if len(infos) > most:
-        note(f"{shown}: {len(infos):,} entries, of which the first {most:,} were read")
+        note(f"{shown}: {len(infos):,} entries, of which {most:,} were read")
     for info in infos[:most]:
         name = _name(info)
         parts = tuple(part for part in name.replace("\\", "/").split("/") if part not in ("", "."))

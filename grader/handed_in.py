@@ -16,27 +16,20 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from grader.archives import BROKEN, Entry, entries, ignored, nfc, open_ordinary, reason, show
-from grader.intake import student_name_problem
+from grader.intake import printable_name, student_name_problem
 from grader.late import TIMESTAMP_FILE, read_timestamp
+from grader.lms_names import LmsName, asked_for, by_lms
+from grader.notebook import MAX_NOTEBOOK_BYTES, SUFFIX
 from grader.records import KERNELS_FILE
 
-MAX_FILE = 4 << 20  # bytes: of a kernels.py or a notebook with its figures
+MAX_FILE = 4 << 20  # bytes: of all but notebooks
 MAX_NESTED = 64 << 20  # bytes of a zip inside a zip
 MAX_STUDENT = 64 << 20  # bytes read of what one student handed in, zips inside included
 MAX_ENTRIES = 200_000  # in one archive of a class
 MAX_NESTED_ENTRIES = 5_000
 MAX_NOTES_OF_ONE = 5
+_KEY = re.compile(r"[^\0]*\0[^\0]*\0")  # a student of an LMS's, see _Found
 MAX_OTHERS = 4  # files of other names that are kept until it is known whether they are needed
-# Moodle: a folder "Ada King_123456_assignsubmission_file_" per student, or files with that in front of their name.
-_MOODLE = re.compile(r"(?P<name>.+?)_(?P<number>\d+)_assignsubmission_(?:file|onlinetext)_?(?P<rest>.*)", re.DOTALL)
-# Canvas: "kingada_123_456_kernels.py", "kingada_LATE_123_456_kernels-1.py" (user's and submission's numbers).
-_CANVAS = re.compile(r"(?P<name>[^_]+?)(?:_LATE)?_(?P<number>\d+)_\d+_(?P<rest>.+)", re.DOTALL)
-# Blackboard: "HW_ada_attempt_2027-03-01-22-10-05_kernels.py"; nbgrader's default has these times as UTC, too.
-_BLACKBOARD = re.compile(r".*_(?P<name>[^_]+)_attempt_(?P<time>\d[\d-]+)_(?P<rest>.+)", re.DOTALL)
-# What browsers, Canvas and file managers put behind the name of a second copy.
-_COPY = re.compile(
-    r"(?:[ _]*\((?P<a>\d{1,6})\)|[-_ ](?P<b>\d{1,6})|[-_ ]+(?:copy|kopie|copie|copia)(?: (?P<c>\d{1,6}))?)"
-)
 
 
 @dataclass(frozen=True)
@@ -60,7 +53,7 @@ class _Age:
 class _Found:
     """Collects. ``best`` maps student and file to the newest so far, ``others`` does for names that nobody asked for.
 
-    A student is a name, with an LMS's number behind a NUL where there is one; ``names`` has the numbers of a name.
+    A student is a name, of an LMS's with its number, NULs around it, behind; ``names`` has the numbers of a name.
     """
 
     notebooks: Collection[str]
@@ -75,6 +68,19 @@ class _Found:
     notes: list[str] = field(default_factory=list)
     order: int = 0
 
+    def asked_for(self, name: str) -> tuple[str, int] | None:
+        """Which of the assignment's files that is by its name, and the number of a copy."""
+        return asked_for(name, (KERNELS_FILE, TIMESTAMP_FILE, *self.notebooks))
+
+    def comes(self, name: str) -> int:
+        """When a file is read: the assignment's first, so that no bound is reached before them; then zips."""
+        return 0 if self.asked_for(name) is not None else 1 if name.lower().endswith(".zip") else 2
+
+    def could_be(self, student: str, name: str) -> bool:
+        """Whether a file of another name may be one that a student still lacks."""
+        lacking = (file for file in (KERNELS_FILE, *self.notebooks) if (student, file) not in self.best)
+        return Path(name).suffix.lower() in {Path(file).suffix for file in lacking}
+
 
 def handed_in(folder: Path, notebooks: Collection[str], pattern: str = "", top: Collection[str] = ()) -> HandedIn:
     """What the archives and files in ``folder`` hold for each student.
@@ -84,6 +90,8 @@ def handed_in(folder: Path, notebooks: Collection[str], pattern: str = "", top: 
     without one, the names that Moodle, Canvas and Blackboard give are known, ``<student>/…``, and ``<student>.zip``
     with the files at its top. Of several files for one name the newest by its date in the archive is taken, then
     the copy with the highest number.
+
+    An LMS's names of people lose what nbgrader has no place for, and a sentence says so.
 
     Raises OSError if the folder cannot be listed; re.error for a pattern that is none.
     """
@@ -100,42 +108,50 @@ def handed_in(folder: Path, notebooks: Collection[str], pattern: str = "", top: 
         else:
             moment = datetime.fromtimestamp(path.stat().st_mtime, UTC)
             loose.append(Entry(parts, tuple(moment.timetuple()[:6]), path))
-    for entry in loose:
-        _take(found, entry, stem="")
+    for entry in sorted(loose, key=lambda entry: found.comes(entry.parts[-1])):
+        _take(found, entry)
     return _result(found)
 
 
 def _of_one(found: _Found, name: str) -> bool:
     """Whether an archive's own name says whose it is."""
-    return (found.pattern.search(name) if found.pattern is not None else _by_lms((name,))) is not None
+    return (found.pattern.search(name) if found.pattern is not None else by_lms((name,))) is not None
 
 
 def _read_class_archive(found: _Found, path: Path) -> None:
-    """A zip of many students, or one that is named after a student and has the files at its top."""
+    """A zip of many students, or one that is named after a student and has the files at its top.
+
+    That one is all that student's, whatever names are in it: they are the student's to choose.
+    """
     try:
         with open_ordinary(path) as file, zipfile.ZipFile(file) as archive:
-            files = list(entries(archive, path.name, MAX_ENTRIES, found.notes.append))
-            at_top = any(len(e.parts) == 1 and _wanted(e.parts[0], found.notebooks) for e in files)
+            files = list(entries(archive, path.name, MAX_ENTRIES, found.notes.append, found.comes))
+            wanted = [entry.parts for entry in files if found.asked_for(entry.parts[-1]) is not None]
+            at_top = any(len(parts) == 1 for parts in wanted)
+            # The assignment's own folder, around all that there is.
+            in_folder = bool(wanted) and all(len(_below_top(found, parts)) == 1 for parts in wanted)
+            owner = nfc(path.stem) if found.pattern is None and (at_top or in_folder) else ""
             for entry in files:
-                _take(found, entry, nfc(path.stem) if at_top else "")
+                _take(found, entry, owner)
     except (OSError, *BROKEN) as error:
         found.notes.append(f"{path.name}: cannot be read: {reason(error)}")
 
 
-def _take(found: _Found, entry: Entry, stem: str, owner: str = "") -> None:
-    """Read an entry if it is one of the assignment's files, or a zip that may hold some."""
-    student, rest = (owner, entry.parts) if owner else _student(found, entry.parts, stem)
+def _take(found: _Found, entry: Entry, owner: str = "", *, nested: bool = False) -> None:
+    """Read an entry if it is one of the assignment's files, or a zip that may hold some, but for one in a zip."""
+    student, rest = (owner, entry.parts) if owner else _student(found, entry.parts)
     if not student:
         found.notes.append(f"{show(entry.parts)}: no student's name in it, left out")
         return
     name = rest[-1]
-    wanted = _wanted(name, found.notebooks)
-    nested = not owner and name.lower().endswith(".zip")
-    if wanted is None and not nested:
+    wanted = found.asked_for(name)
+    packed = not nested and name.lower().endswith(".zip")
+    if wanted is None and not packed:
         found.unused.setdefault(student, []).append(name)
-        if not name.lower().endswith((".py", ".ipynb")):
+        if not found.could_be(student, name):
             return
-    limit = min(MAX_NESTED if nested else MAX_FILE, max(MAX_STUDENT - found.read.get(student, 0), 0))
+    of_its_kind = MAX_NESTED if packed else MAX_NOTEBOOK_BYTES if name.lower().endswith(SUFFIX) else MAX_FILE
+    limit = min(of_its_kind, max(MAX_STUDENT - found.read.get(student, 0), 0))
     shown = f"{student}: {show(rest)}"
     try:
         data = entry.bytes(limit)
@@ -144,8 +160,9 @@ def _take(found: _Found, entry: Entry, stem: str, owner: str = "") -> None:
         return
     found.read[student] = found.read.get(student, 0) + len(data)
     if len(data) > limit:
-        found.notes.append(f"{shown}: larger than {limit:,} bytes, left out")
-    elif nested:
+        if wanted is not None or packed:
+            found.notes.append(f"{shown}: larger than {limit:,} bytes, left out")
+    elif packed:
         _read_nested(found, data, shown, student)
     else:
         file, number = wanted or (name, 0)
@@ -176,13 +193,13 @@ def _read_nested(found: _Found, data: bytes, shown: str, student: str) -> None:
     """A student's own zip, whose entries are all that student's; a zip in it is not opened."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            for entry in entries(archive, shown, MAX_NESTED_ENTRIES, found.notes.append):
-                _take(found, entry, "", student)
+            for entry in entries(archive, shown, MAX_NESTED_ENTRIES, found.notes.append, found.comes):
+                _take(found, entry, student, nested=True)
     except (OSError, *BROKEN) as error:
         found.notes.append(f"{shown}: cannot be read: {reason(error)}")
 
 
-def _student(found: _Found, parts: tuple[str, ...], stem: str) -> tuple[str, tuple[str, ...]]:
+def _student(found: _Found, parts: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
     """Whose file that is, "" if nobody's, and its path within what that student handed in."""
     if found.pattern is not None:
         match = found.pattern.search("/".join(parts))
@@ -192,25 +209,31 @@ def _student(found: _Found, parts: tuple[str, ...], stem: str) -> tuple[str, tup
         file = nfc(groups.get("file_id") or parts[-1]).replace("\\", "/").split("/")[-1]
         suffix = Path(parts[-1]).suffix
         return student, (file if file.endswith(suffix) else file + suffix,)
-    while len(parts) > 1 and parts[0].casefold() in found.top:
-        parts = parts[1:]
-    match = _by_lms(parts)
-    if match is not None:
-        groups = match.groupdict()
-        name = groups["name"].strip()
-        found.names.setdefault(name, set()).add(groups.get("number") or "")
-        student = f"{name}\0{groups.get('number') or ''}"
-        _note_time(found, student, _blackboard_time(groups.get("time")))
-        return student, (*((groups["rest"],) if groups["rest"] else ()), *parts[1:]) or parts
-    if stem:
-        return stem, parts
+    parts = _below_top(found, parts)
+    lms = by_lms(parts)
+    if lms is not None:
+        student = _student_of_lms(found, lms)
+        return student, (*((lms.rest,) if lms.rest else ()), *parts[1:]) or parts
     return (parts[0], parts[1:]) if len(parts) > 1 else ("", parts)
 
 
-def _by_lms(parts: tuple[str, ...]) -> re.Match[str] | None:
-    """The student in a name that an LMS gave; only Moodle makes folders."""
-    forms = (_MOODLE,) if len(parts) > 1 else (_MOODLE, _BLACKBOARD, _CANVAS)
-    return next((match for match in (form.fullmatch(parts[0]) for form in forms) if match is not None), None)
+def _below_top(found: _Found, parts: tuple[str, ...]) -> tuple[str, ...]:
+    while len(parts) > 1 and parts[0].casefold() in found.top:
+        parts = parts[1:]
+    return parts
+
+
+def _student_of_lms(found: _Found, lms: LmsName) -> str:
+    name = printable_name(lms.name)
+    if name != lms.name:
+        found.notes.append(f"{lms.name!a} is {name!a} here")
+    number = printable_name(lms.number)
+    found.names.setdefault(name, set()).add(number)
+    student = f"{name}\0{number}\0"
+    _note_time(found, student, lms.time)
+    if lms.late:
+        found.notes.append(f"{student}: late, says the LMS, which does not say when")
+    return student
 
 
 def _timestamp(data: bytes) -> bytes | None:
@@ -223,27 +246,6 @@ def _note_time(found: _Found, student: str, text: str | None) -> None:
     moment = read_timestamp(text or "")
     if moment is not None:
         found.times[student] = max(moment, found.times.get(student, moment))
-
-
-def _blackboard_time(text: str | None) -> str:
-    """``2027-03-01-22-10-05`` as others write it."""
-    numbers = (text or "").split("-")
-    return f"{'-'.join(numbers[:3])} {':'.join(numbers[3:])}"
-
-
-def _wanted(name: str, notebooks: Collection[str]) -> tuple[str, int] | None:
-    """Which of the assignment's files has that name, or had it before it was copied, and the copy's number."""
-    for wanted in (KERNELS_FILE, TIMESTAMP_FILE, *notebooks):
-        stem, dot, suffix = nfc(wanted).rpartition(".")
-        if name.casefold() == wanted.casefold():
-            return wanted, 0
-        if name.casefold().startswith(stem.casefold()) and name.casefold().endswith((dot + suffix).casefold()):
-            tail, number = name[len(stem) : -len(suffix) - 1], 0
-            while tail and (copy := _COPY.match(tail.casefold())):
-                number, tail = max(number, *(int(group or 0) for group in copy.groups())), tail[copy.end() :]
-            if not tail.strip():
-                return wanted, number
-    return None
 
 
 def _result(found: _Found) -> HandedIn:
@@ -262,7 +264,10 @@ def _result(found: _Found) -> HandedIn:
         problem = student_name_problem(name)
         if problem is not None:
             notes.append(f"{problem}; left out")
-        elif (name, file) not in ages or ages[name, file] < age:
+            continue
+        if (name, file) in ages:
+            notes.append(f"{name}: more than one {file}; the newest is taken")
+        if (name, file) not in ages or ages[name, file] < age:
             ages[name, file] = age
             files.setdefault(name, {})[file] = data
     for student, names in found.unused.items():
@@ -270,7 +275,8 @@ def _result(found: _Found) -> HandedIn:
         if KERNELS_FILE not in files.get(name, {}):
             some = ", ".join(repr(file) for file in names[:MAX_NOTES_OF_ONE])
             notes.append(f"{name}: no {KERNELS_FILE}; found {some}{' …' if len(names) > MAX_NOTES_OF_ONE else ''}")
-    return HandedIn(files, tuple(dict.fromkeys(note.replace("\0", "_") for note in notes)))
+    named = (_KEY.sub(lambda key: _named(found, key[0]), note) for note in notes)
+    return HandedIn(files, tuple(dict.fromkeys(named)))
 
 
 def _take_the_only_one(found: _Found, student: str, others: Mapping[str, tuple[_Age, bytes]]) -> None:
@@ -285,5 +291,5 @@ def _take_the_only_one(found: _Found, student: str, others: Mapping[str, tuple[_
 
 
 def _named(found: _Found, student: str) -> str:
-    name, _, number = student.partition("\0")
+    name, _, number = student.rstrip("\0").partition("\0")
     return f"{name}_{number}" if number and len(found.names.get(name, ())) > 1 else name

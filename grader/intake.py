@@ -125,6 +125,11 @@ def student_name_problem(name: str, *, in_exchange: bool = False) -> str | None:
     return None
 
 
+def printable_name(name: str) -> str:
+    """``name`` with ``_`` for each character that a student's may not have: an LMS has people's own."""
+    return "".join(letter if _accepted(letter, in_exchange=False) else "_" for letter in name)
+
+
 def _accepted(letter: str, in_exchange: bool) -> bool:
     if letter in _MARKS_IN_NAMES or (letter == _SEPARATOR and not in_exchange):
         return True

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from grader import handed_in as module
 from grader.handed_in import HandedIn, handed_in
 from grader.intake import student_name_problem
+from grader.notebook import MAX_NOTEBOOK_BYTES
 
 NOTEBOOKS = ("matmul.ipynb",)
 DAY1, DAY2 = (2027, 3, 1, 10, 0, 0), (2027, 3, 2, 10, 0, 0)
@@ -140,6 +141,73 @@ def test_two_students_of_one_name_stay_two(tmp_path: Path) -> None:
     assert got.files == {"Ada King_1": {"kernels.py": b"one"}, "Ada King_2": {"kernels.py": b"two"}}
 
 
+BOARD = "HW_{}_attempt_2027-03-01-22-10-05_{}"
+FORGED = "x_ada_attempt_2027-09-09-00-00-00_kernels.py"
+
+
+@pytest.mark.parametrize(
+    "form", [BOARD, "{}_1_2_{}", "{}_1_assignsubmission_file_{}", "{}_1_assignsubmission_file_/{}"]
+)
+@pytest.mark.parametrize(
+    "tail", [FORGED, "ada_7_8_kernels.py", "ada_7_assignsubmission_file_kernels.py", "ada/kernels.py", f"a/{FORGED}"]
+)
+def test_no_file_name_of_a_students_makes_it_anothers(tmp_path: Path, form: str, tail: str) -> None:
+    got = found(tmp_path, lms=zipped((form.format("ada", "kernels.py"), b"a"), (form.format("eve", tail), b"e", DAY2)))
+    assert got.files["ada"]["kernels.py"] == b"a"
+    assert b"2027-09" not in got.files["ada"].get("timestamp.txt", b"")
+
+
+@pytest.mark.parametrize(
+    "tail", [FORGED, "ada/kernels.py", "ada_1_assignsubmission_file_/kernels.py", "03/ada/kernels.py"]
+)
+def test_all_of_a_students_own_zip_is_theirs_whatever_names_are_in_it(tmp_path: Path, tail: str) -> None:
+    got = found(tmp_path, ada=zipped(("kernels.py", b"a")), eve=zipped(("kernels.py", b"e"), (tail, b"f", DAY2)))
+    assert list(got.files) == ["ada", "eve"]
+    assert got.files["ada"] == {"kernels.py": b"a"}
+
+
+def test_a_students_own_zip_may_have_the_assignments_folder_around_it(tmp_path: Path) -> None:
+    got = found(
+        tmp_path, ada=zipped(("03/kernels.py", b"a"), ("03/data/x.csv", b"")), lms=zipped(("bob/kernels.py", b"b"))
+    )
+    assert got.files == {"ada": {"kernels.py": b"a"}, "bob": {"kernels.py": b"b"}}
+
+
+def test_an_assignment_handed_out_among_students_folders_is_nobodys(tmp_path: Path) -> None:
+    got = found(tmp_path, lms=zipped(("03/kernels.py", b"stub"), ("03/bob/kernels.py", b"b")))
+    assert got.files == {"bob": {"kernels.py": b"b"}}
+
+
+def test_users_whose_names_end_alike_stay_two(tmp_path: Path) -> None:
+    got = found(
+        tmp_path, lms=zipped(*((BOARD.format(name, "kernels.py"), name.encode()) for name in ("a_doe", "b_doe")))
+    )
+    assert sorted(files["kernels.py"] for files in got.files.values()) == [b"a_doe", b"b_doe"]
+
+
+@pytest.mark.parametrize(
+    "name", ["Pat O'Brien", "Pat O\u2019Brien", "M\u00fcller, Zo\u00eb", "Bob (Rob) Lee", "Ana/Eva Paz"]
+)
+def test_a_name_as_people_have_it_loses_nobodys_work(tmp_path: Path, name: str) -> None:
+    in_files = name.replace("/", "_")
+    got = found(tmp_path, lms=zipped((f"{in_files}_7_assignsubmission_file_/kernels.py", b"a")))
+    (student,) = got.files
+    assert got.files[student] == {"kernels.py": b"a"}
+    if student != in_files:
+        assert got.notes == (f"{in_files!a} is {student!a} here",)
+
+
+def test_names_that_become_one_stay_two(tmp_path: Path) -> None:
+    form = "Pat O{}Brien_{}_assignsubmission_file_/kernels.py"
+    got = found(tmp_path, lms=zipped((form.format("'", 1), b"1"), (form.format(",", 2), b"2")))
+    assert got.files == {"Pat O_Brien_1": {"kernels.py": b"1"}, "Pat O_Brien_2": {"kernels.py": b"2"}}
+
+
+def test_canvass_mark_of_a_late_hand_in_is_told(tmp_path: Path) -> None:
+    got = found(tmp_path, lms=zipped(("kimcy_LATE_1_2_kernels.py", b"k"), ("lee_3_4_kernels.py", b"l")))
+    assert got.notes == ("kimcy: late, says the LMS, which does not say when",)
+
+
 def test_a_zip_in_a_zip_is_its_students_and_a_zip_in_that_is_not_opened(tmp_path: Path) -> None:
     deep = zipped(("kernels.py", b"deep"))
     inner = zipped(("work\\kernels.py", b"a"), ("more.zip", deep))
@@ -236,6 +304,27 @@ def test_a_bomb_takes_no_more_memory_than_its_bound(tmp_path: Path) -> None:
         tracemalloc.stop()
 
 
+@pytest.mark.parametrize("nested", [False, True])
+def test_whatever_lies_beside_it_the_work_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nested: bool
+) -> None:
+    monkeypatch.setattr(module, "MAX_STUDENT", 20_000)
+    monkeypatch.setattr(module, "MAX_NESTED_ENTRIES", 10)
+    packages = [(f"env/lib/{n}.py", b"\0" * 1000) for n in range(100)]
+    files = [*packages, ("kernels.py", b"a"), ("work/matmul.ipynb", b"{}")]
+    archive = zipped(("ada/all.zip", zipped(*files))) if nested else zipped(*((f"ada/{n}", c) for n, c in files))
+    got = found(tmp_path, lms=archive)
+    assert got.files == {"ada": {"kernels.py": b"a", "matmul.ipynb": b"{}"}}
+    assert len(got.notes) <= 1
+
+
+def test_a_notebook_may_be_as_large_as_in_the_exchange(tmp_path: Path) -> None:
+    book = b"1" * MAX_NOTEBOOK_BYTES
+    assert found(tmp_path, lms=zipped(("ada/matmul.ipynb", book))).files == {"ada": {"matmul.ipynb": book}}
+    got = found(tmp_path, lms=zipped(("ada/matmul.ipynb", book + b"1")))
+    assert (got.files, got.notes) == ({}, (f"ada: matmul.ipynb: larger than {MAX_NOTEBOOK_BYTES:,} bytes, left out",))
+
+
 def test_an_archive_that_lies_about_sizes_gains_nothing(tmp_path: Path) -> None:
     data = bytearray(zipped(("ada/kernels.py", b"\0" * (module.MAX_FILE * 2))))
     at = data.index(b"PK\x01\x02")
@@ -258,7 +347,7 @@ def test_a_flood_of_entries_is_cut_and_said(tmp_path: Path, monkeypatch: pytest.
     inner = zipped(("kernels.py", b"a"), *((f"{n}.txt", b"") for n in range(30)))
     got = found(tmp_path, lms=zipped(("ada/work.zip", inner)))
     assert got.files == {"ada": {"kernels.py": b"a"}}
-    assert got.notes == ("ada: work.zip: 31 entries, of which the first 10 were read",)
+    assert got.notes == ("ada: work.zip: 31 entries, of which 10 were read",)
 
 
 def test_links_and_pipes_among_the_downloads_are_not_read(tmp_path: Path) -> None:
