@@ -30,6 +30,7 @@ class Cell:
     """One cell. ``grade_id`` is nbgrader's name of it, "" if it has none; ``points`` are a grade cell's, if it has any.
 
     ``cell_type`` is ``code``, ``markdown`` or ``raw``, or whatever a stranger wrote; ``cell_id`` is nbformat's.
+    ``has_outputs``: what they are is not read.
     """
 
     grade_id: str
@@ -39,6 +40,7 @@ class Cell:
     is_solution: bool
     points: float | None
     cell_id: str
+    has_outputs: bool = False
 
 
 def read_document(text: bytes | str) -> dict[str, Any]:
@@ -90,6 +92,7 @@ def _cell(raw: Mapping[str, Any]) -> Cell:
         is_solution=nbgrader.get("solution") is True,
         points=_points(nbgrader.get("points")),
         cell_id=_text(raw.get("id")),
+        has_outputs=bool(raw.get("outputs")),
     )
 
 

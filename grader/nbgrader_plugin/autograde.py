@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from datetime import datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -28,6 +27,7 @@ from grader.gradebook import known_results, merge_results
 from grader.intake import student_name_problem
 from grader.late import TIMESTAMP_FILE, with_penalty
 from grader.nbgrader_plugin.autograde_steps import require_judge
+from grader.nbgrader_plugin.autograded import why_due
 from grader.nbgrader_plugin.generate import register, told
 from grader.nbgrader_plugin.guard import CourseConverter
 from grader.nbgrader_plugin.open_scores import extension_of, open_all, take_markup_from_names, waiting_among
@@ -70,7 +70,7 @@ class CourseAutograde(CourseConverter, Autograde):
             with working_in(root) as staged:
                 templates = register(course, assignment.name, self.coursedir, self, staged)
                 self._require_notebooks(root, assignment.name, templates)
-                due = {s: folder for s, folder in handed_in.items() if self._is_due(s, folder, assignment.name)}
+                due = {s: f for s, f in handed_in.items() if self._is_due(s, f, assignment.name, templates)}
                 with self._gradebook() as gradebook:
                     take_markup_from_names(gradebook, self.log)
                     waiting = waiting_among(gradebook, assignment.name, handed_in.keys() - due.keys())
@@ -100,16 +100,14 @@ class CourseAutograde(CourseConverter, Autograde):
             self.log.error("%s", sentence)
         return {student: place for student, place in found.items() if problems[student] is None}, refused
 
-    def _is_due(self, student: str, folder: Path, name: str) -> bool:
-        """Whether nbgrader would autograde it: asked for by force, never done, or handed in again."""
+    def _is_due(self, student: str, folder: Path, name: str, templates: Mapping[str, str]) -> bool:
+        """Whether it is to be autograded: asked for by force, not done or half done, or handed in again."""
+        if self.force or self.coursedir.notebook_id != "*":
+            return True
         there = Path(self._format_dest(name, student))
-        if self.force or self.coursedir.notebook_id != "*" or not there.exists():
-            return True
-        new, old = classroom.timestamp_of(folder), classroom.timestamp_of(there)
-        if isinstance(new, datetime) and (not isinstance(old, datetime) or new > old):
-            return True
-        self.log.info("Skipping existing assignment: %s", there)
-        return False
+        why = why_due(folder, there, templates)
+        self.log.info("%s: %s", there, why or "Skipping existing assignment")
+        return bool(why)
 
     def _tell_of(self, waiting: list[str]) -> None:
         if waiting:

@@ -6,6 +6,7 @@ own code, filled from folders made here; submitted/<student>/NN with ordinary fi
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from datetime import datetime
 from pathlib import Path
@@ -17,9 +18,10 @@ from nbgrader.utils import parse_utc
 from grader.course import FILE_NAME, load_course
 from grader.errors import GraderError
 from grader.intake import CARRIED, NO_FILE, ordinary_bytes, student_name_problem
+from grader.late import TIMESTAMP_FILE, read_timestamp
 from grader.nbgrader_plugin.generate import notebooks
 from grader.nbgrader_plugin.staging import limits_of
-from grader.nbgrader_plugin.workplace import attributes, student_folders
+from grader.nbgrader_plugin.workplace import attributes, student_folders, working_in
 from grader.notebook import SUFFIX
 from grader.records import Failure
 from grader.release import SOLUTIONS, build
@@ -135,18 +137,42 @@ class SafeCollect(ExchangeCollect):
         super().init_src()
         self.src_records: list[dict[str, Any]] = [record for record in self.src_records if record["username"]]
 
+    def start(self) -> None:
+        """Collect ``coursedir.assignment_id``. Raises ExchangeError."""
+        with working_in(Path(self.coursedir.root).resolve()):
+            super().start()
+
     def do_copy(self, src: str, dest: str, log: Any = None) -> None:
-        """Copy the files of a submission that have a part in it, each if it is an ordinary one."""
-        source = Path(self.coursedir.root) / SOLUTIONS / self.coursedir.assignment_id
+        """Copy the files of a submission that have a part in it, each if it is an ordinary one.
+
+        They come to their place all at once: nbgrader takes a folder there for a submission that has been collected.
+        """
         there = Path(dest)
-        there.mkdir(parents=True)
-        for name, limit in limits_of(path.name for path in source.glob(f"*{SUFFIX}")).items():
-            content = ordinary_bytes(Path(src) / name, limit)
-            if not isinstance(content, Failure):
-                (there / name).write_bytes(content)
-            elif content.kind != NO_FILE:
-                self.log.error("%s: not collected: %s", ascii(src), content.what)
+        beside = there.with_name(f".{there.name}.collected")
+        if beside.is_dir():
+            shutil.rmtree(beside)  # of a run that was killed: another one cannot be here
+        beside.mkdir(parents=True)
+        for name, content in self._files_of(Path(src)).items():
+            (beside / name).write_bytes(content)
         if self.coursedir.groupshared:
-            there.chmod(0o2770 | there.stat().st_mode)
-            for path in there.iterdir():
+            beside.chmod(0o2770 | beside.stat().st_mode)
+            for path in beside.iterdir():
                 path.chmod(0o664)
+        beside.rename(there)
+
+    def _files_of(self, src: Path) -> dict[str, bytes]:
+        """What is taken of a folder in the exchange, by name."""
+        source = Path(self.coursedir.root) / SOLUTIONS / self.coursedir.assignment_id
+        files = {}
+        for name, limit in limits_of(path.name for path in source.glob(f"*{SUFFIX}")).items():
+            content = ordinary_bytes(src / name, limit)
+            if not isinstance(content, Failure):
+                files[name] = content
+            elif content.kind != NO_FILE:
+                self.log.error("%s: not collected: %s", ascii(str(src)), content.what)
+        if read_timestamp(files.get(TIMESTAMP_FILE, b"").decode("utf-8", "replace")) is None:
+            # Without one nobody is late, and nbgrader writes one into each: who has removed it has the folder's moment.
+            moment = self._path_to_record(str(src))["timestamp"].isoformat(sep=" ")
+            self.log.warning("%s: %s names no moment; that of the folder counts", ascii(str(src)), TIMESTAMP_FILE)
+            files[TIMESTAMP_FILE] = f"{moment} UTC".encode()
+        return files

@@ -38,6 +38,8 @@ TEMPLATE = "course_feedback"
 TEMPLATES = Path(__file__).parent / "templates"
 RESULTS = "results"
 PAGE = ".html"
+PAGES_END = b"</html>"  # of the template
+MAX_PAGE = 8 * MAX_NOTEBOOK_BYTES
 
 
 def settings(c: Any) -> None:
@@ -72,6 +74,14 @@ class CourseFeedback(CourseConverter, GenerateFeedback):
             self._warn_of_others(name)
         if refused:
             raise NbGraderException("\n".join(refused))
+
+    def init_destination(self, assignment_id: str, student_id: str) -> bool:
+        """As nbgrader's, which skips who has a folder: one that lacks a page was left by a run that was ended."""
+        there = Path(self._format_dest(assignment_id, student_id))
+        pages = [there / f"{Path(notebook).stem}{PAGE}" for notebook in self.notebooks]
+        with attributes(self, force=self.force or not all(map(_is_whole, pages))):
+            wanted: bool = super().init_destination(assignment_id, student_id)
+        return wanted
 
     def _verdicts(self, file: Path) -> dict[str, Verdict]:
         """What students may see of results/NN.json, by student; nothing where there is none."""
@@ -139,6 +149,12 @@ class CourseFeedback(CourseConverter, GenerateFeedback):
             verdict = None
         content = ordinary_bytes(folder / KERNELS_FILE, MAX_BYTES)
         return ("" if isinstance(content, Failure) else content.decode("utf-8-sig", "replace")), verdict
+
+
+def _is_whole(page: Path) -> bool:
+    """Whether a page of feedback was written to its end."""
+    content = ordinary_bytes(page, MAX_PAGE)
+    return isinstance(content, bytes) and content.rstrip().endswith(PAGES_END)
 
 
 def _names_a_moment(content: bytes) -> bool:

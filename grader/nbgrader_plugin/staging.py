@@ -52,8 +52,16 @@ def stage_submission(folder: Path, dest: Path, templates: Mapping[str, str]) -> 
     Raises OSError where ``dest`` cannot be written, nothing for whatever lies in ``folder``.
     """
     dest.mkdir(parents=True)
+    work, told = work_of(folder, templates)
+    for name, content in work.items():
+        (dest / name).write_bytes(content)
+    return Staged(hashlib.sha256(work[KERNELS_FILE]).hexdigest() if KERNELS_FILE in work else "", tuple(told))
+
+
+def work_of(folder: Path, templates: Mapping[str, str]) -> tuple[dict[str, bytes], list[str]]:
+    """The files of a submission as they are staged, by name, and sentences for the log. Raises nothing."""
     told: list[str] = []
-    sha256 = ""
+    work: dict[str, bytes] = {}
     for name, limit in limits_of(templates).items():
         content = ordinary_bytes(folder / name, limit)
         if isinstance(content, Failure):
@@ -63,17 +71,12 @@ def stage_submission(folder: Path, dest: Path, templates: Mapping[str, str]) -> 
         if name in templates:
             text, sentences = _answered(name, templates[name], content)
             told += sentences
-            (dest / name).write_text(text, encoding="utf-8")
-        elif name == TIMESTAMP_FILE and content:
-            if read_timestamp(content.decode("utf-8", "replace")) is None:
-                told.append(f"{name} names no date and time, so it counts as not there")
-            else:
-                (dest / name).write_bytes(content)  # students' nbgrader finds their feedback by the very text
+            work[name] = text.encode()
+        elif name == TIMESTAMP_FILE and content and read_timestamp(content.decode("utf-8", "replace")) is None:
+            told.append(f"{name} names no date and time, so it counts as not there")
         elif content:
-            (dest / name).write_bytes(content)
-            if name == KERNELS_FILE:
-                sha256 = hashlib.sha256(content).hexdigest()
-    return Staged(sha256, tuple(told))
+            work[name] = content  # of a timestamp the very text: students' nbgrader finds their feedback by it
+    return work, told
 
 
 def _answered(name: str, template: str, content: bytes) -> tuple[str, list[str]]:

@@ -185,11 +185,14 @@ def test_collect_follows_no_link_and_one_strange_folder_ends_it_for_nobody(
         (inbound / f"bob+01+{moment}" / name).unlink()
         (inbound / f"bob+01+{moment}" / name).symlink_to(secret)
     (inbound / f"cy+01+{moment}").symlink_to(root / "solutions/01")
+    (inbound / "dan+01+2027-03-05 10:00:00.250000 UTC").mkdir()
+    (inbound / "dan+01+2027-03-05 10:00:00.250000 UTC/timestamp.txt").write_text("long ago")
     done = nbgrader_command("collect", "1")
     assert done.returncode == 0, done.stderr
     found = {str(path.relative_to(root / "submitted")) for path in (root / "submitted").rglob("*") if path.is_file()}
     assert found == {f"ada/01/{file}" for file in files} | {
         f"bob/01/{file}" for file in (handed_in.NAME, "timestamp.txt")
-    } | {f"a/01/{file}" for file in files}
+    } | {f"a/01/{file}" for file in files} | {"cy/01/timestamp.txt", "dan/01/timestamp.txt"}
+    assert (root / "submitted/dan/01/timestamp.txt").read_text() == "2027-03-05 10:00:00.250000 UTC"
     for sentence in ("kernels.py is a link", "holds '<'", "eve+01+whenever", "The folder of kernels.py is a link"):
         assert sentence in done.stderr
