@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
-import shutil
-import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -24,6 +22,7 @@ from grader.notebook_leaks import key_leaks, read, shown_lines, traces
 from grader.problem import PROBLEM_FILE
 from grader.records import KERNELS_FILE
 from grader.stub import BEGIN, END, make_stub, squeezed, telling_lines
+from grader.swap import differs, put_back, swap_in
 
 SOLUTIONS, ASSIGNMENTS = "solutions", "assignments"
 COPIED = (PROBLEM_FILE, PUBLIC_FILE)
@@ -156,13 +155,14 @@ def release(course: Course, name: str, notebooks: Mapping[str, str] | None = Non
     would be shown, or lies in the folder; then nothing has changed.
     """
     target = course.file.parent / ASSIGNMENTS / course.assignment(name).name
+    put_back(target)
     problem = next(hidden_in(target), None)
     if problem is not None:
         raise ReleaseError(f"{problem}; remove it, then release again")
     files, states, removed = _planned(course, name, target, notebooks)
-    changed = tuple(file for file, text in files.items() if _differs(target / file, text))
+    changed = tuple(file for file, text in files.items() if differs(target / file, text))
     if changed or removed:
-        _swap_in(target, files, removed)
+        swap_in(target, files, removed)
     kept = tuple(file for file, state in states.items() if state == "kept")
     return Released(target, states[KERNELS_FILE], changed, kept, removed)
 
@@ -221,38 +221,8 @@ def _noted(target: Path) -> Assignment | None:
         return None  # the note is lost: take the files for edited, which loses nothing
 
 
-def _differs(path: Path, text: str) -> bool:
-    try:
-        return path.read_text(encoding="utf-8").splitlines() != text.splitlines()
-    except (OSError, UnicodeDecodeError):
-        return True
-
-
-def _swap_in(target: Path, files: Mapping[str, str], removed: Iterable[str] = ()) -> None:
-    """Build the folder beside its place, then exchange the two; a learner's own files move along."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as temporary:
-        new, old = Path(temporary) / "new", Path(temporary) / "old"
-        if target.exists():
-            shutil.copytree(target, new, symlinks=True)
-        new.mkdir(exist_ok=True)
-        for file in removed:
-            (new / file).unlink(missing_ok=True)
-        for file, text in files.items():
-            (new / file).unlink(missing_ok=True)
-            (new / file).write_text(text, encoding="utf-8", newline="\n")
-        if target.exists():
-            target.rename(old)
-        try:
-            new.rename(target)
-        except OSError:
-            if old.exists():
-                old.rename(target)
-            raise
-
-
 def out_of_date(course: Course, name: str, notebooks: Mapping[str, str] | None = None) -> tuple[str, ...]:
     """The released files that a release would change; an edited stub or notebook is taken for what it is."""
     target = course.file.parent / ASSIGNMENTS / course.assignment(name).name
     files, _, removed = _planned(course, name, target, notebooks)
-    return (*(file for file, text in files.items() if _differs(target / file, text)), *removed)
+    return (*(file for file, text in files.items() if differs(target / file, text)), *removed)

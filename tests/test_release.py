@@ -171,6 +171,51 @@ def test_a_learners_other_files_survive_a_release(course: Course) -> None:
     assert [p.name for p in target_of(course).parent.iterdir()] == ["01"]
 
 
+KILLED = """\
+import os, sys
+from pathlib import Path
+from grader.course import load_course
+from grader.release import release
+rename, at = Path.rename, int(sys.argv[1])
+calls = iter(range(at))
+def dying(self, target):
+    if next(calls, None) is None:
+        os._exit(137)
+    return rename(self, target)
+Path.rename = dying
+release(load_course(Path("course.yml")), "01")
+"""
+
+
+@pytest.mark.parametrize("renames", [0, 1])
+def test_a_release_that_was_killed_loses_nobodys_work_and_leaves_nothing(course: Course, renames: int) -> None:
+    release(course, "01")
+    target = target_of(course)
+    work = (target / "kernels.py").read_text() + "# my own work\n"
+    (target / "kernels.py").write_text(work)
+    (target / "notes.txt").write_text("mine")
+    change(course, "problem.py", "class Double", "# changed\n\n\nclass Double")
+    command = [sys.executable, "-c", KILLED, str(renames)]
+    done = subprocess.run(command, cwd=course.file.parent, env={"PYTHONPATH": str(ROOT)}, check=False)
+    assert done.returncode == 137
+    made = release(course, "01")
+    assert made.kept == ("kernels.py",)
+    assert (target / "kernels.py").read_text() == work
+    assert (target / "notes.txt").read_text() == "mine"
+    assert "# changed" in (target / "problem.py").read_text()
+    assert [path.name for path in target.parent.iterdir()] == ["01"]
+
+
+def test_a_kept_file_is_not_written_at_all(course: Course) -> None:
+    release(course, "01")
+    kernels = target_of(course) / "kernels.py"
+    kernels.write_bytes(kernels.read_bytes().replace(b"\n", b"\r\n") + b"# mine\r\n")
+    before = kernels.read_bytes(), kernels.stat().st_mtime_ns
+    change(course, "problem.py", "class Double", "# changed\n\n\nclass Double")
+    release(course, "01")
+    assert (kernels.read_bytes(), kernels.stat().st_mtime_ns) == before
+
+
 @pytest.mark.parametrize("hidden", ["test_hidden.py", "wrong", "fast.py"])
 def test_a_folder_with_something_hidden_in_it_is_refused(course: Course, hidden: str) -> None:
     release(course, "01")
