@@ -10,6 +10,7 @@ on folders that ``staging`` has made, and finds verdicts where it would have run
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
@@ -23,9 +24,10 @@ from traitlets import Enum, Integer
 from grader import classroom
 from grader.course import FILE_NAME, Assignment, Course, load_course
 from grader.errors import UsageError
-from grader.gradebook import known_results, merge_results
+from grader.gradebook import merge_results
 from grader.intake import student_name_problem
 from grader.late import TIMESTAMP_FILE, with_penalty
+from grader.nbgrader_plugin import bonuses
 from grader.nbgrader_plugin.autograde_steps import require_judge
 from grader.nbgrader_plugin.autograded import why_due
 from grader.nbgrader_plugin.generate import register, told
@@ -37,6 +39,7 @@ from grader.records import Verdict
 from grader.release import SOLUTIONS
 
 RESULTS = "results"
+NONE: frozenset[float] = frozenset()
 MAX_ID = 128  # characters of a student's id in nbgrader's gradebook
 
 
@@ -50,7 +53,8 @@ class CourseAutograde(CourseConverter, Autograde):
         super().__init__(*arguments, **options)
         self.verdicts: dict[str, Verdict] = {}
         self.kernels: dict[str, bytes] = {}
-        self.bonus_before: dict[str, float | None] = {}
+        self.given: dict[str, frozenset[float]] = {}  # see ``bonuses``
+        self.giving: dict[str, frozenset[float]] = {}
 
     def start(self) -> None:
         """Autograde ``coursedir.assignment_id``, of the students of ``coursedir.student_id``.
@@ -158,8 +162,11 @@ class CourseAutograde(CourseConverter, Autograde):
                 verdicts.append(with_penalty(verdict, course.grading.late, late_from, moment))
         folder = course.file.parent / RESULTS
         try:
-            before = known_results(folder, assignment.name) or {}
-            self.bonus_before = {student: verdict.bonus for student, verdict in before.items()}
+            self.given = dict(bonuses.given(folder, assignment.name))
+            self.giving = {v.student: frozenset((v.bonus,)) for v in verdicts if v.bonus}
+            # A run that is killed has left the old one in the gradebook, or the new one.
+            both = {s: self.given.get(s, NONE) | self.giving.get(s, NONE) for s in {*self.given, *self.giving}}
+            bonuses.note(folder, assignment.name, both)
             merge_results(folder, assignment.name, verdicts)
         except OSError as error:
             self.log.error("no results can be written to %s: %s", folder, error)
@@ -199,13 +206,17 @@ class CourseAutograde(CourseConverter, Autograde):
             attributes(self, force=True),
         ):
             super().start()
+        done = {student: self.giving.get(student, NONE) for student in self.verdicts}
+        with contextlib.suppress(OSError):  # that nothing can be written there has been said
+            bonuses.note(course.file.parent / RESULTS, assignment.name, {**self.given, **done})
 
     def init_assignment(self, assignment_id: str, student_id: str) -> None:
         """As nbgrader's; then every score is open: should anything fail from here on, none is left at 0."""
         super().init_assignment(assignment_id, student_id)
         dated = (Path(self._format_source(assignment_id, student_id)) / TIMESTAMP_FILE).exists()
         with self._gradebook() as gradebook:
-            open_all(gradebook, assignment_id, student_id, with_timestamp=dated)
+            given = self.given.get(student_id, NONE)
+            open_all(gradebook, assignment_id, student_id, with_timestamp=dated, given=given)
 
     def _require_notebooks(self, root: Path, name: str, templates: Mapping[str, str]) -> None:
         if not templates:

@@ -27,14 +27,10 @@ from grader.reports.view import findings_for_student, for_student
 
 @dataclass(frozen=True)
 class Judged:
-    """What ``SaveJudgedGrades`` is to know: why a grade cell has no score, by the cell's name; and the bonus.
-
-    ``bonus_before`` is the one of the verdict before: extra credit that is another one is a person's.
-    """
+    """What ``SaveJudgedGrades`` is to know: why a grade cell has no score, by the cell's name; and the bonus."""
 
     waiting: dict[str, str]
     bonus: float | None = None
-    bonus_before: float | None = None
 
 
 class JudgeSubmission(NbGraderPreprocessor):
@@ -49,7 +45,7 @@ class JudgeSubmission(NbGraderPreprocessor):
         student = resources["nbgrader"]["student"]
         verdict: Verdict = converter.verdicts[student]
         questions = {check.name: check for check in for_student(verdict).checks if check.part == QUIZ}
-        judged = Judged({}, verdict.bonus, converter.bonus_before.get(student))
+        judged = Judged({}, verdict.bonus)
         for cell in nb.cells:
             grade_id = cell.metadata.get("nbgrader", {}).get("grade_id", "")
             if utils.is_grade(cell) and not utils.is_solution(cell) and cell.cell_type == "code":

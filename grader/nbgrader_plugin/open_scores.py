@@ -11,20 +11,28 @@ from typing import Any
 
 from nbgrader.api import MissingEntry
 
+from grader.nbgrader_plugin.bonuses import SPEED, is_ours
 from grader.nbgrader_plugin.grade_rows import waits
 
 # nbgrader's submission page shows first and last names as they are; an LMS may have them from anybody.
 _NO_MARKUP = str.maketrans({"<": "‹", ">": "›"})
 
 
-def open_all(gradebook: Any, assignment: str, student: str, *, with_timestamp: bool) -> None:
-    """Leave no score of a submission: each cell waits. Without a timestamp that of an earlier hand-in goes, too."""
+def open_all(
+    gradebook: Any, assignment: str, student: str, *, with_timestamp: bool, given: frozenset[float] = frozenset()
+) -> None:
+    """Leave no score of a submission: each cell waits. Without a timestamp that of an earlier hand-in goes, too.
+
+    ``given``: the bonuses that were, which go as well; extra credit of a person's stays.
+    """
     submission = gradebook.find_submission(assignment, student)
     if not with_timestamp:
         submission.timestamp = None
     for notebook in submission.notebooks:
         for grade in notebook.grades:
             grade.auto_score, grade.needs_manual_grade = None, True
+            if grade.name == SPEED and is_ours(grade, given):
+                grade.extra_credit = None
     gradebook.db.commit()
 
 

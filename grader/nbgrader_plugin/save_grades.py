@@ -11,9 +11,8 @@ from typing import Any
 from nbgrader.preprocessors import SaveAutoGrades
 from traitlets import List
 
+from grader.nbgrader_plugin.bonuses import SPEED, is_ours
 from grader.nbgrader_plugin.judge_submission import Judged
-
-SPEED = "speed"  # the cell that has the bonus as its extra credit
 
 
 class NotJudged(RuntimeError):
@@ -40,10 +39,6 @@ class SaveJudgedGrades(SaveAutoGrades):
         grade = self.gradebook.find_grade(grade_id, self.notebook_id, self.assignment_id, self.student_id)
         if grade_id in judged.waiting:
             grade.auto_score, grade.needs_manual_grade = None, True
-        elif grade_id == SPEED and judged.bonus is not None and self._is_ours(grade, judged):
+        elif grade_id == SPEED and judged.bonus is not None and is_ours(grade, ()):
             grade.extra_credit = judged.bonus
         self.gradebook.db.commit()
-
-    def _is_ours(self, grade: Any, judged: Judged) -> bool:
-        """Whether extra credit is the bonus of a run before, or none: a person's stays, and so does who has scored."""
-        return grade.manual_score is None and grade.extra_credit in (None, 0.0, judged.bonus_before)
