@@ -6,14 +6,19 @@ In: a stranger's text. Out: a value made of texts, numbers and their collections
 from __future__ import annotations
 
 import ast
+import re
 import warnings
 from collections.abc import Iterator
 
 # A cell with an answer has a line or two. What is longer is not read, so that nothing has to be said of its depth.
 MAX_CHARACTERS = 2000
 MAX_QUOTED = 60
-# Lines of a notebook that are no Python.
+# Lines of a notebook that are no Python, the second being questions for help.
 _MAGIC = ("%", "!", "?")
+_HELP = re.compile(r"\s*[\w.*]+\?{1,2}\s*")
+# What a notebook takes away in front of lines that were copied from a prompt.
+_PROMPT = re.compile(r"^(?:>>>|\.\.\.)(?: |$)|^(?:In \[\d+\]:| *\.{3,}:)(?: |$)", re.MULTILINE)
+_BEGINS_WITH_PROMPT = re.compile(r"\s*(?:>>>|In \[\d+\]:) ")
 
 
 class NoLiteral(ValueError):
@@ -53,19 +58,33 @@ def assigned(text: str, name: str, *, limit: int | None = MAX_CHARACTERS) -> obj
 
 
 def _parse(text: str, name: str) -> ast.Module:
+    """The text as Python, or as what a notebook makes Python of: prompts, magics, help, a cell that is indented."""
+    if _BEGINS_WITH_PROMPT.match(text):
+        text = _PROMPT.sub("", text)
     try:
         return _tree(text)
     except SyntaxError:
         pass
     except (ValueError, RecursionError, MemoryError) as error:
         raise _no_python(name, str(error) or type(error).__name__) from None
-    without_magics = "\n".join("" if line.lstrip().startswith(_MAGIC) else line for line in text.splitlines())
     try:
-        return _tree(without_magics)
+        return _tree(_of_notebook(text))
     except SyntaxError as error:
         raise _no_python(name, error.msg, error.lineno) from None
     except (ValueError, RecursionError, MemoryError) as error:
         raise _no_python(name, str(error) or type(error).__name__) from None
+
+
+def _of_notebook(text: str) -> str:
+    """``text`` without magics and questions for help, and without the indent of its first line; lines keep numbers."""
+    lines = ["" if _is_no_python(line) else line for line in text.splitlines()]
+    first = next((line for line in lines if line.strip()), "")
+    indent = first[: len(first) - len(first.lstrip(" \t"))]
+    return "\n".join(line.removeprefix(indent) for line in lines)
+
+
+def _is_no_python(line: str) -> bool:
+    return line.lstrip().startswith(_MAGIC) or _HELP.fullmatch(line) is not None
 
 
 def _tree(text: str) -> ast.Module:

@@ -38,6 +38,8 @@ def waiting(questions: Iterable[Asked | str], answers: Mapping[str, str] | None 
         reason = LATER
         if answers is not None:
             told = _read(known, answers.get(known.name))
+            if known.choices and not isinstance(told, Failure):
+                told = _known(known, _texts(told))
             reason = f"{told.what.rstrip('.')}; {LATER}" if isinstance(told, Failure) else LATER
         checks.append(_check(known, None, reason=reason))
     return tuple(checks)
@@ -120,7 +122,7 @@ def _of_kind(question: Question, value: object) -> Key | Failure:
         chosen = [value] if isinstance(value, str) else value
         if not isinstance(chosen, set | frozenset | list | tuple) or not all(isinstance(c, str) for c in chosen):
             return _other_kind(question, value, "a set of its choices, each in quotes")
-        texts = frozenset(plain(choice) for choice in chosen if isinstance(choice, str))
+        texts = _texts(value)
         return _known(question, texts) or texts
     if not is_number(value):
         return _other_kind(question, value, "a number, without quotes")
@@ -128,7 +130,13 @@ def _of_kind(question: Question, value: object) -> Key | Failure:
     return value
 
 
-def _known(question: Question, chosen: frozenset[str]) -> Failure | None:
+def _texts(value: object) -> frozenset[str]:
+    """The choices that an answer names, be it one or several."""
+    chosen = [value] if isinstance(value, str) else value if isinstance(value, set | frozenset | list | tuple) else ()
+    return frozenset(plain(choice) for choice in chosen if isinstance(choice, str))
+
+
+def _known(question: Asked, chosen: frozenset[str]) -> Failure | None:
     strange = sorted(chosen - set(question.choices))
     if not strange:
         return None

@@ -194,6 +194,31 @@ def test_lines_for_the_notebook_do_not_hide_an_answer(magic: str) -> None:
     assert judged(CHOICE, f'{magic}\nanswer_1 = "b"\n{magic}').passed is True
 
 
+@pytest.mark.parametrize(
+    "source",
+    [
+        '  answer_1 = "b"',
+        '\n\n\t# I think\n\tanswer_1 = "b"\n',
+        '  x = 1\n  if x:\n    x = 2\n  answer_1 = "b"',
+        '>>> answer_1 = "b"',
+        '>>> x = (1 +\n...     2)\n>>> answer_1 = "b"',
+        'In [12]: answer_1 = "b"',
+        'answer_1 = "b"\nanswer_1?',
+        'len??\nanswer_1 = "b"',
+        '%%time\n  answer_1 = "b"',
+        '%time\nanswer_1 = "b"  # is it?',
+        '  %time\n  answer_1 = "b"\n  answer_1?',
+    ],
+)
+def test_whatever_a_notebook_runs_is_read(source: str) -> None:
+    assert judged(CHOICE, source).passed is True
+
+
+def test_a_line_is_named_as_it_is_numbered_in_the_cell() -> None:
+    assert failure(CHOICE, "\n  # mine\n  answer_1 = b").where == "answer_1, line 3"
+    assert failure(CHOICE, "%time\n!ls\nanswer_1 = b").where == "answer_1, line 3"
+
+
 def test_the_last_answer_counts_and_no_later_error_of_another_name() -> None:
     assert judged(CHOICE, "answer_1 = 'a'\nanswer_1 = 'b'\nx = f()").passed is True
     assert judged(CHOICE, "answer_1 = 'b'\nanswer_1 = ...").passed is False
@@ -343,6 +368,10 @@ def test_without_a_key_nothing_is_measured() -> None:
         ('answer_1 = "b"', "judged when you hand in"),
         ("answer_1 = ...", "answer_1 is not answered yet; judged when you hand in"),
         ("answer_1 = b", "answer_1 is not written as a value that can be read; judged when you hand in"),
+        ('answer_1 = "b)"', "answer_1 names a choice that there is not; judged when you hand in"),
+        ('answer_1 = {"a", "e"}', "answer_1 names a choice that there is not; judged when you hand in"),
+        ('answer_1 = ["a", "C "]', "judged when you hand in"),
+        ("answer_1 = 1", "judged when you hand in"),
     ],
 )
 def test_without_a_key_a_student_learns_which_answers_can_be_read(source: str, reason: str) -> None:
