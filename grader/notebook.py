@@ -15,6 +15,9 @@ from typing import Any
 # A lesson without outputs is a hundredth of it; the rest is for figures that somebody left in it.
 MAX_NOTEBOOK_BYTES = 16 << 20
 SUFFIX = ".ipynb"
+# A lesson has some fifty cells. What each of a million empty ones takes is memory and seconds, not bytes of the file.
+MAX_CELLS = 10_000
+MAX_BRACKETS = 2_000_000
 # nbgrader's, in kernels.py and in the cells of notebooks.
 SOLUTION_BEGIN, SOLUTION_END = "### BEGIN SOLUTION", "### END SOLUTION"
 MAJOR = 4  # nbformat's; earlier ones keep their cells elsewhere
@@ -48,11 +51,16 @@ def read_document(text: bytes | str) -> dict[str, Any]:
     try:
         if isinstance(text, bytes):
             text = text.decode("utf-8-sig")
+        brackets = text.count("{") + text.count("[")
+        if brackets > MAX_BRACKETS:
+            raise NotebookError(f"expected a notebook, found JSON of {brackets:,} lists and objects: {CLEAR_OUTPUTS}")
         document = json.loads(text)
     except UnicodeDecodeError as error:
         raise NotebookError(f"expected a notebook in UTF-8, found byte 0x{error.object[error.start]:02x}") from None
     except json.JSONDecodeError as error:
         raise NotebookError(f"expected a notebook, which is JSON, found in line {error.lineno}: {error.msg}") from None
+    except NotebookError:
+        raise
     except (ValueError, RecursionError, MemoryError) as error:  # a number of a million digits, a million brackets
         raise NotebookError(f"expected a notebook, found JSON that cannot be read: {_said(error)}") from None
     if not isinstance(document, dict):
@@ -62,6 +70,9 @@ def read_document(text: bytes | str) -> dict[str, Any]:
         older = isinstance(version, int) and not isinstance(version, bool) and version < MAJOR
         found = f"one of format {version}: open and save it in JupyterLab" if older else "none"
         raise NotebookError(f"expected a notebook with a list of cells, found {found}")
+    if len(document["cells"]) > MAX_CELLS:
+        found = f"{len(document['cells']):,}"
+        raise NotebookError(f"expected a notebook of at most {MAX_CELLS:,} cells, found {found}")
     return document
 
 

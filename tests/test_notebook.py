@@ -48,6 +48,8 @@ def test_a_byte_order_mark_is_no_part_of_a_notebook() -> None:
         (b'{"cells": "\xe9"}', "in UTF-8, found byte 0xe9"),
         (b"[" * 1_000_000, "found JSON that cannot be read"),
         (b'{"cells": ' + b"1" * 10_000 + b"}", "found JSON that cannot be read"),
+        (b'{"cells": [' + b"{}," * 10_000 + b"{}]}", "at most 10,000 cells, found 10,001"),
+        (b'{"cells": [' + b"[]," * 2_000_000 + b"{}]}", "found JSON of 2,000,003 lists and objects: clear all outputs"),
     ],
 )
 def test_what_is_no_notebook_is_refused_in_one_sentence(text: bytes, said: str) -> None:
