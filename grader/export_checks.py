@@ -8,11 +8,13 @@ from __future__ import annotations
 import json
 import unicodedata
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from xml.etree import ElementTree as ET
 
 from grader.export_row import Row, points_text
 from grader.records import CheckResult, State
 from grader.reports.text import check_lines, clean, encodable
+from grader.reports.view import without_folders
 
 REPORT_WIDTH = 100  # columns of a report inside another system's page
 _NO_FILE_NAME = frozenset('/\\:*?"<>|%')
@@ -121,6 +123,8 @@ def _case(group: str, name: str, kind: str, message: str, text: str = "") -> ET.
 
 
 def _report(check: CheckResult) -> str:
+    if check.failure is not None:
+        check = replace(check, failure=replace(check.failure, where=without_folders(check.failure.where)))
     return "\n".join(check_lines(check, REPORT_WIDTH)) or clean(check.reason)
 
 

@@ -13,6 +13,7 @@ import io
 import os
 import tempfile
 import time
+import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
@@ -170,7 +171,9 @@ def to_csv(verdicts: Sequence[Verdict]) -> str:
 def cell(text: str, limit: int = MAX_CELL) -> str:
     """Text that a spreadsheet shows and does not run."""
     shown = one_line(text, limit)
-    return f"'{shown}" if shown.startswith(FORMULA_STARTS) or text.startswith(FORMULA_STARTS) else shown
+    # Some take full-width characters for the same ones.
+    begins = (shown[:1], text[:1], unicodedata.normalize("NFKC", shown[:1]))
+    return f"'{shown}" if any(start.startswith(FORMULA_STARTS) for start in begins) else shown
 
 
 def write_atomically(path: Path, text: str) -> None:

@@ -11,14 +11,13 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterable, Sequence
-from pathlib import PureWindowsPath
 
 from grader.records import KERNELS_FILE, QUIZ, CheckResult, Failure, Finding, PartScore, Severity, State, Verdict
 from grader.reports.check_functions import Function, Shown, functions, points_text, total_text
 from grader.reports.coloured import PREFIX, coloured
 from grader.reports.race import race_rows
 from grader.reports.text import MAX_TEXT, clean, one_line, other_findings
-from grader.reports.view import check_for_student, for_student
+from grader.reports.view import check_for_student, for_student, without_folders
 
 TAGS = frozenset(("pre", "b", "i", "code", "ul", "li", "span"))
 MARKS = {True: ("passed", "✓"), False: ("failed", "✗"), None: ("open", "–")}
@@ -137,17 +136,11 @@ def _failure(failure: Failure, more: Iterable[tuple[str, str]] = ()) -> str:
     rows = (
         ("expected", failure.expected),
         ("found", failure.found),
-        ("where", _without_folders(failure.where)),
+        ("where", without_folders(failure.where)),
         ("try", failure.advice),
         *more,
     )
     return _bold(failure.what) + _rows((label, _value(label, text)) for label, text in rows if text)
-
-
-def _without_folders(where: str) -> str:
-    """A place that is a path, by its name alone: where a class is graded is not for its students."""
-    path = PureWindowsPath(where)  # which knows both kinds of slashes
-    return path.name if path.root else where
 
 
 def _race(check: CheckResult) -> list[str]:

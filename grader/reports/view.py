@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import PureWindowsPath
 
 from grader.records import KERNELS_FILE, CheckResult, Failure, Finding, Place, Severity, Verdict
 
@@ -49,3 +50,9 @@ def check_for_student(check: CheckResult) -> CheckResult:
         printed="",
         kernels_printed="",
     )
+
+
+def without_folders(where: str) -> str:
+    """A place that is a path, by its name alone: where a class is graded is not for its students."""
+    path = PureWindowsPath(where)  # which knows both kinds of slashes
+    return path.name if path.root else where
