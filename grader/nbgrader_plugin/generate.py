@@ -31,6 +31,8 @@ from grader.nbgrader_plugin.workplace import working_in
 from grader.notebook import SUFFIX
 from grader.release import SOLUTIONS, build, release
 
+# nbgrader's words where a gradebook with submissions has other cells.
+OTHER_CELLS = ("Cannot add or remove cells", "Cannot modify existing assignment")
 # nbgrader's default raises NotImplementedError, which would end "Run all cells" at the first question.
 ANSWER_STUB = "# write your answer in place of the dots"
 
@@ -47,12 +49,22 @@ class _Convert(CourseConverter, GenerateAssignment):
 
     why = ""
 
+    def init_assignment(self, assignment_id: str, student_id: str) -> None:
+        """As nbgrader's, which opens the gradebook here; nbgrader itself only logs exceptions."""
+        with self._noting(""):
+            super().init_assignment(assignment_id, student_id)
+
     def convert_single_notebook(self, notebook_filename: str) -> None:
-        """Convert one; nbgrader itself only logs exceptions."""
-        try:
+        """Convert one."""
+        with self._noting(f"{Path(notebook_filename).name}: "):
             super().convert_single_notebook(notebook_filename)
+
+    @contextlib.contextmanager
+    def _noting(self, where: str) -> Iterator[None]:
+        try:
+            yield
         except Exception as error:
-            self.why = f"{Path(notebook_filename).name}: {next(iter(str(error).splitlines()), type(error).__name__)}"
+            self.why = f"{where}{next(iter(str(error).splitlines()), type(error).__name__)}"
             raise
 
 
@@ -134,6 +146,8 @@ def register(course: Course, name: str, coursedir: Any, parent: Any, staged: Pat
             folder, root, course, assignment.name, parent, db_url=coursedir.db_url, create_assignment=True, force=True
         )
     except NbGraderException as error:
+        if not any(sentence in str(error) for sentence in OTHER_CELLS):
+            raise ReleaseError(f"the gradebook cannot be used, and is as it was: {error}") from error
         raise ReleaseError(
             f"the gradebook does not take these cells of {assignment.name}: {error}\n"
             "With submissions in the gradebook, graded cells can be neither added nor removed: leave them as they "

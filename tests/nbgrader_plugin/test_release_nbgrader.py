@@ -194,6 +194,34 @@ def test_a_cell_more_with_submissions_in_the_gradebook_says_what_to_do(
     assert files_of(root / "assignments") == before
 
 
+LOCKED = """\
+import sqlite3
+from nbgrader.api import Gradebook
+import nbgrader.api as api
+engine = api.create_engine
+api.create_engine = lambda *arguments, **options: engine(*arguments, connect_args={"timeout": 0.1})
+held = sqlite3.connect("gradebook.db", isolation_level=None)
+held.execute("BEGIN EXCLUSIVE")
+"""
+
+
+@pytest.mark.usefixtures("gradebook_file")
+@pytest.mark.parametrize(
+    ("before", "said"),
+    [(LOCKED, "database is locked"), ("open('gradebook.db', 'wb').write(b'x' * 5000)\n", "not a database")],
+)
+def test_a_gradebook_that_cannot_be_used_is_told_and_nobody_is_told_to_forget_grades(
+    root: Path, nbgrader_command: Run, before: str, said: str
+) -> None:
+    for command in ("generate_assignment", "autograde"):
+        (root / "submitted/ada/01").mkdir(parents=True, exist_ok=True)
+        done = nbgrader_command(command, "01", before=before)
+        assert done.returncode == 1
+        assert "the gradebook cannot be used, and is as it was: " in done.stderr
+        assert said in done.stderr.split("the gradebook cannot be used")[1]
+        assert "remove" not in done.stderr.split("the gradebook cannot be used")[1]
+
+
 # Tells which of nbgrader's own converters refused; the log tells why.
 THEIRS = """\
 import json
