@@ -103,13 +103,13 @@ def _read(question: Asked, source: str | None) -> object:
 
 
 def _example(question: Asked) -> str:
+    """What a line with an answer looks like. Any value in it could be the key."""
     if isinstance(question, Question):
         if isinstance(question.key, frozenset):
-            shown = ", ".join(f'"{choice}"' for choice in question.choices[:2])
-            return f"{question.name} = {{{shown}}}"
+            return f'{question.name} = {{"<choice>", "<choice>"}}'
         if not isinstance(question.key, str):
-            return f"{question.name} = 42"
-    return f'{question.name} = "{question.choices[0]}"' if question.choices else f"{question.name} = 42"
+            return f"{question.name} = <number>"
+    return f'{question.name} = "<choice>"' if question.choices else f"{question.name} = <number>"
 
 
 def _of_kind(question: Question, value: object) -> Key | Failure:
@@ -147,7 +147,7 @@ def _known(question: Asked, chosen: frozenset[str]) -> Failure | None:
 
 def _other_kind(question: Question, value: object, wanted: str) -> Failure:
     what = f"{question.name} is another kind of answer than the question asks for."
-    return Failure("answer-kind", what, wanted, _shown(value), question.name, f"write {_example(question)}, say")
+    return Failure("answer-kind", what, wanted, _shown(value), question.name, f"write {_example(question)}")
 
 
 def _shown(answer: object) -> str:

@@ -119,6 +119,8 @@ def _with_key(question: Asked, source: str) -> Question:
     if isinstance(key, str | frozenset):
         of_key = {key} if isinstance(key, str) else key
         choices = choices or tuple(sorted({*of_key, *(k for k in why if isinstance(k, str))}))
+        if not question.choices and set(choices) == of_key:  # students are told of the choices
+            raise AuthoringError(f"{question.name}: expected wrong choices, too, in why_{number} or behind the dots")
         missing = sorted(of_key - set(choices))
         if missing:
             raise AuthoringError(f"{question.name}: the key's {missing[0]!r} is none of the choices {choices}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -184,6 +185,25 @@ def test_what_is_no_literal_is_told_and_not_run(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("value", ["...", "b", "1.5", "'zzz'", "{1}", "", "None"])
+@pytest.mark.parametrize(
+    "asked_for",
+    [
+        *(question(f'answer_1 = "{key}"\nwhy_1 = {{}}', '"a", "b", "c"') for key in "abc"),
+        *(question(f"answer_1 = {key}\nwhy_1 = {{}}", '"a", "b", "c"') for key in ({"a", "b"}, {"b", "c"}, {"a"})),
+        question("answer_1 = 42\nwhy_1 = {}"),
+        question("answer_1 = 40.0\nwithin_1 = 5\nwhy_1 = {}"),
+    ],
+)
+def test_no_example_of_an_answer_is_the_right_one(asked_for: Question, value: str) -> None:
+    source = f"answer_1 = {value}" if value else ""
+    told = failure(asked_for, source)
+    for text in (told.what, told.expected, told.advice):
+        for example in re.findall("answer_1 = .*", text):
+            assert judged(asked_for, example).passed is not True
+            assert re.search(r'"[a-z]"|[0-9]', example.partition("=")[2]) is None
+
+
 def test_a_line_is_named() -> None:
     assert failure(CHOICE, "# mine\nanswer_1 = b").where == "answer_1, line 2"
     assert failure(CHOICE, "x = 1\nanswer_1 = = 2").where == "answer_1, line 2"
@@ -298,6 +318,12 @@ def test_a_released_notebook_asks_the_same_questions() -> None:
         ("answer_1", "Which?", ("a", "b")),
         ("answer_2", "How many?", ()),
     ]
+
+
+@pytest.mark.parametrize("key", ['answer_1 = "b"', 'answer_1 = {"a", "b"}'])
+def test_a_question_of_which_the_choices_are_the_key_is_an_authors_mistake(key: str) -> None:
+    with pytest.raises(AuthoringError, match="expected wrong choices, too"):
+        questions([answer_cell(f"answer_1 = ...\n### BEGIN SOLUTION\n{key}\n### END SOLUTION\n")])
 
 
 def test_a_cell_that_is_graded_by_hand_or_only_named_so_is_no_question() -> None:
