@@ -97,7 +97,10 @@ def test_no_text_of_a_strangers_timestamp_is_an_exception(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "yesterday", "2027-03-02 10:00:00 UTC UTC", "0001-01-01T00:00+14:00", "2027-13-02", " " * 200],
+    [
+        *("", "yesterday", "2027-03-02 10:00:00 UTC UTC", "0001-01-01T00:00+14:00", "2027-13-02", " " * 200),
+        *("0001-01-01T00:00", "1969-12-31T23:59:59Z", "9999-12-31 23:59:59 UTC", "9998-12-31T23:59:59-01:00"),
+    ],
 )
 def test_what_names_no_moment_is_none(text: str) -> None:
     assert read_timestamp(text) is None
