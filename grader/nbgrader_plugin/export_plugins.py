@@ -14,12 +14,12 @@ from typing import ClassVar
 from nbgrader.api import Gradebook
 from nbgrader.plugins import CsvExportPlugin
 
-from grader.classroom import timestamp_of
+from grader.classroom import submissions, timestamp_of
 from grader.course import Course
 from grader.export import WRITERS
 from grader.export_row import Row
 from grader.gradebook import write_atomically
-from grader.nbgrader_plugin.grade_rows import HandedInAt, rows
+from grader.nbgrader_plugin.grade_rows import HandedInAt, HandedInBy, rows
 from grader.nbgrader_plugin.late_penalty import course_of_converter
 
 
@@ -31,12 +31,14 @@ class CsvExport(CsvExportPlugin):
     def export(self, gradebook: Gradebook) -> None:
         """Write ``--to``, or the file that the writer names. Raises CourseError, OSError."""
         course = course_of_converter(self.parent)
+        submitted = course.file.parent / "submitted"
+        if self.parent is not None:
+            submitted = Path(self.parent.coursedir.root) / self.parent.coursedir.submitted_directory
         found = rows(
             gradebook,
             course.grading.late,
-            submitted_in(Path(self.parent.coursedir.root) / self.parent.coursedir.submitted_directory)
-            if self.parent is not None
-            else submitted_in(course.file.parent / "submitted"),
+            submitted_in(submitted),
+            students_in(submitted),
             assignments=[str(name) for name in self.assignment],
             students=[str(name) for name in self.student],
         )
@@ -64,7 +66,9 @@ class MoodleExport(CsvExport):
 def rows_of_database(url: str, course: Course, submitted: Path, assignments: Collection[str]) -> tuple[Row, ...]:
     """The rows of the gradebook at a database's URL. nbgrader makes the database where there is none."""
     with Gradebook(url, course.course.id) as gradebook:
-        return rows(gradebook, course.grading.late, submitted_in(submitted), assignments=assignments)
+        return rows(
+            gradebook, course.grading.late, submitted_in(submitted), students_in(submitted), assignments=assignments
+        )
 
 
 def submitted_in(folder: Path) -> HandedInAt:
@@ -78,3 +82,12 @@ def submitted_in(folder: Path) -> HandedInAt:
         return moment if isinstance(moment, datetime) else True
 
     return handed_in_at
+
+
+def students_in(folder: Path) -> HandedInBy:
+    """Who has a ``<folder>/<student>/<assignment>``."""
+
+    def handed_in_by(assignment: str) -> Collection[str]:
+        return submissions(folder, assignment)[0] if folder.is_dir() else ()
+
+    return handed_in_by

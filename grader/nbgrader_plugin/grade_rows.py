@@ -8,6 +8,7 @@ nobody has autograded yet. Points off for being late are those of today's policy
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -27,22 +28,40 @@ SAME_MOMENT = 1.0
 
 # When an assignment was handed in by a student: None if not at all, True if at a time that is not known.
 HandedInAt = Callable[[str, str], datetime | bool | None]
+# Who has handed in an assignment, known to the gradebook or not.
+HandedInBy = Callable[[str], Collection[str]]
+
+
+@dataclass(frozen=True)
+class _Unknown:
+    """A student as the gradebook has one, of whom only the name is known."""
+
+    id: str
+    first_name: str = ""
+    last_name: str = ""
+    email: str = ""
 
 
 def rows(
     gradebook: Gradebook,
     late: Late,
     handed_in_at: HandedInAt = lambda assignment, student: None,
+    handed_in_by: HandedInBy = lambda assignment: (),
     *,
     assignments: Collection[str] = (),
     students: Collection[str] = (),
 ) -> tuple[Row, ...]:
-    """Rows in the gradebook's order of assignments, then students; of those given only, if any are given."""
+    """Rows in the gradebook's order of assignments, then students; of those given only, if any are given.
+
+    Last come those who have handed in and are in no gradebook: nobody has autograded them, or their names are refused.
+    """
     made = []
     for assignment in gradebook.assignments:
         if assignments and assignment.name not in assignments:
             continue
-        for student in gradebook.students:
+        known = list(gradebook.students)
+        others = sorted(set(handed_in_by(assignment.name)) - {student.id for student in known})
+        for student in (*known, *map(_Unknown, others)):
             if students and student.id not in students:
                 continue
             try:

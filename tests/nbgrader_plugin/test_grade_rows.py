@@ -110,6 +110,28 @@ def test_handed_in_and_not_autograded_is_blank(gradebook: Gradebook, tmp_path: P
     assert by_student(gradebook, handed_in_at=known, assignments=["02"]) == {}
 
 
+def test_who_has_handed_in_and_is_in_no_gradebook_has_a_blank_row(gradebook: Gradebook, tmp_path: Path) -> None:
+    from grader.nbgrader_plugin.export_plugins import students_in, submitted_in
+
+    autograded(gradebook, "ada", correctness=60.0, speed=20.0)
+    for student in ("ada", "zoe", "o<b>"):
+        tiny.write_kernels(tmp_path / "submitted" / student / "01")
+    (tmp_path / "submitted/eve/02").mkdir(parents=True)
+    submitted = tmp_path / "submitted"
+    known: dict[str, Any] = {"handed_in_at": submitted_in(submitted), "handed_in_by": students_in(submitted)}
+    assert list(by_student(gradebook, **known).items())[-2:] == [("o<b>", (None,) * 3), ("zoe", (None,) * 3)]
+    assert "eve" not in by_student(gradebook, **known)
+    assert by_student(gradebook, **known, students=["zoe"]) == {"zoe": (None,) * 3}
+    from grader.nbgrader_plugin.grade_rows import rows
+
+    (zoe,) = rows(gradebook, LATE, **known, students=["zoe"])
+    assert (zoe.why, zoe.parts, zoe.max_score) == (
+        "handed in, not autograded yet",
+        {"correctness": None, "speed": None},
+        100,
+    )
+
+
 def test_the_late_plugin_takes_percent_of_the_points_earned(tmp_path: Path) -> None:
     from nbgrader.preprocessors import AssignLatePenalties
     from traitlets.config import LoggingConfigurable
