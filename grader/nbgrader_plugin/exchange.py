@@ -6,6 +6,8 @@ own code, filled from folders made here; submitted/<student>/NN with ordinary fi
 
 from __future__ import annotations
 
+import os
+import pwd
 import shutil
 import tempfile
 from datetime import datetime
@@ -103,6 +105,14 @@ def _is_text(path: Path) -> bool:
         return False
 
 
+def owner_of(path: str) -> str:
+    """Whom a folder belongs to, "" if that has no name."""
+    try:
+        return pwd.getpwuid(os.lstat(path).st_uid).pw_name
+    except (OSError, KeyError):
+        return ""
+
+
 class SafeCollect(ExchangeCollect):
     """``nbgrader collect``, which by itself reads whatever a link in a submission points to.
 
@@ -122,6 +132,24 @@ class SafeCollect(ExchangeCollect):
         if problem is not None:
             return self._none(path, problem)
         return {"username": parts[0], "filename": Path(path).name, "timestamp": moment}
+
+    def _sort_by_timestamp(self, records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """As nbgrader's, of one student's folders; those of another owner count only where none is the student's own.
+
+        Anybody can make a folder that is named after somebody else; nbgrader warns, and takes the newest.
+        """
+        if self.check_owner:
+            theirs = [record for record in records if owner_of(self._place(record)) == record["username"]]
+            if theirs:
+                for record in records:
+                    if record not in theirs:
+                        self.log.error("%s: not collected: it belongs to another user", ascii(self._place(record)))
+                records = theirs
+        newest_first: list[dict[str, Any]] = super()._sort_by_timestamp(records)
+        return newest_first
+
+    def _place(self, record: dict[str, Any]) -> str:
+        return str(Path(self.inbound_path) / record["filename"])
 
     def _none(self, path: str, why: str) -> dict[str, Any]:
         self.log.error("%s: not collected: %s", ascii(path), why)

@@ -196,3 +196,30 @@ def test_collect_follows_no_link_and_one_strange_folder_ends_it_for_nobody(
     assert (root / "submitted/dan/01/timestamp.txt").read_text() == "2027-03-05 10:00:00.250000 UTC"
     for sentence in ("kernels.py is a link", "holds '<'", "eve+01+whenever", "The folder of kernels.py is a link"):
         assert sentence in done.stderr
+
+
+OWNERS = """\
+from grader.nbgrader_plugin import exchange
+exchange.owner_of = lambda path: path.rpartition("-")[2]
+"""
+
+
+@pytest.mark.usefixtures("gradebook_file")
+def test_a_folder_that_another_user_has_named_after_a_student_replaces_nothing(
+    root: Path, tmp_path: Path, nbgrader_command: Run
+) -> None:
+    with (root / "nbgrader_config.py").open("a") as config:
+        config.write(f"\nc.Exchange.root = {str(tmp_path / 'exchange')!r}\n")
+    first, later = "2027-03-01 10:00:00.000000 UTC", "2027-03-02 10:00:00.000000 UTC"
+    # bob's are all of one user of the machine, as where a hub has made them.
+    folders = (f"ada+01+{first}+x-ada", f"ada+01+{later}+x-eve", f"bob+01+{first}+x-hub", f"bob+01+{later}+x-hub")
+    for name in folders:
+        (tmp_path / "exchange/tiny/inbound" / name).mkdir(parents=True)
+        (tmp_path / "exchange/tiny/inbound" / name / "kernels.py").write_text(name)
+    done = nbgrader_command("collect", "01", before=OWNERS)
+    assert done.returncode == 0, done.stderr
+    got = {student: (root / "submitted" / student / "01/kernels.py").read_text() for student in ("ada", "bob")}
+    assert got == {"ada": folders[0], "bob": folders[3]}
+    assert "x-eve': not collected: it belongs to another user" in done.stderr
+    assert nbgrader_command("collect", "01", "--update", "--ExchangeCollect.check_owner=False").returncode == 0
+    assert (root / "submitted/ada/01/kernels.py").read_text() == folders[1]
