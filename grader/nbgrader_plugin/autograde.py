@@ -32,7 +32,7 @@ from grader.nbgrader_plugin.autograde_steps import require_judge
 from grader.nbgrader_plugin.autograded import why_due
 from grader.nbgrader_plugin.generate import register, told
 from grader.nbgrader_plugin.guard import CourseConverter
-from grader.nbgrader_plugin.open_scores import extension_of, open_all, take_markup_from_names, waiting_among
+from grader.nbgrader_plugin.open_scores import extension_of, open_all, waiting_among
 from grader.nbgrader_plugin.staging import Staged, stage_submission
 from grader.nbgrader_plugin.workplace import attributes, working_in
 from grader.records import Verdict
@@ -76,7 +76,6 @@ class CourseAutograde(CourseConverter, Autograde):
                 self._require_notebooks(root, assignment.name, templates)
                 due = {s: f for s, f in handed_in.items() if self._is_due(s, f, assignment.name, templates)}
                 with self._gradebook() as gradebook:
-                    take_markup_from_names(gradebook, self.log)
                     waiting = waiting_among(gradebook, assignment.name, handed_in.keys() - due.keys())
             self._tell_of(waiting)
             judged = self._judged(course, assignment, due)

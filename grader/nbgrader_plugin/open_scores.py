@@ -14,9 +14,6 @@ from nbgrader.api import MissingEntry
 from grader.nbgrader_plugin.bonuses import SPEED, is_ours
 from grader.nbgrader_plugin.grade_rows import waits
 
-# nbgrader's submission page shows first and last names as they are; an LMS may have them from anybody.
-_NO_MARKUP = str.maketrans({"<": "‹", ">": "›"})
-
 
 def open_all(
     gradebook: Any, assignment: str, student: str, *, with_timestamp: bool, given: frozenset[float] = frozenset()
@@ -33,17 +30,6 @@ def open_all(
             grade.auto_score, grade.needs_manual_grade = None, True
             if grade.name == SPEED and is_ours(grade, given):
                 grade.extra_credit = None
-    gradebook.db.commit()
-
-
-def take_markup_from_names(gradebook: Any, log: Any) -> None:
-    """Make students' first and last names such that no page takes a part of them for markup."""
-    for student in gradebook.students:
-        for column in ("first_name", "last_name"):
-            name = getattr(student, column) or ""
-            if name != name.translate(_NO_MARKUP):
-                log.warning("%s: %s of the gradebook held markup: %r", student.id, column, name)
-                setattr(student, column, name.translate(_NO_MARKUP))
     gradebook.db.commit()
 
 

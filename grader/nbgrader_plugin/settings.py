@@ -21,7 +21,7 @@ from traitlets.config import Config
 
 from grader.course import FILE_NAME, load_course
 from grader.errors import GraderError
-from grader.nbgrader_plugin import autograde_steps, feedback, generate
+from grader.nbgrader_plugin import autograde_steps, feedback, generate, names
 from grader.nbgrader_plugin.autograde import CourseAutograde
 from grader.nbgrader_plugin.exchange import FreshRelease, ReleaseFeedback, SafeCollect
 from grader.nbgrader_plugin.export_plugins import CsvExport
@@ -109,6 +109,7 @@ def install() -> None:
         setattr(import_module(module), name, ours)
     for (module, kind, name), function in READERS.items():
         setattr(getattr(import_module(module), kind), name, function)
+    names.install()
     _let_nbgrader_find_alembic()
     # nbgrader 0.9.6 declares its tables in a way that SQLAlchemy 2.1 warns of: nothing that an instructor could heed.
     warnings.filterwarnings("ignore", module=r"nbgrader\.", category=_sqlalchemy_warning())

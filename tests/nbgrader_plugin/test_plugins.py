@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import json
+import sqlite3
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -99,3 +100,34 @@ def test_a_gradebook_that_is_not_there_is_not_made(root: Path, python: Run) -> N
     assert done.stderr.startswith("grader: expected a gradebook at")
     assert done.stderr.count("\n") == 1
     assert not (root / "no.db").exists()
+
+
+NAMES = """\
+import json
+from nbgrader.apps import NbGrader
+app = NbGrader(); app.initialize([])
+from nbgrader.api import Gradebook
+with Gradebook("sqlite:///gradebook.db", "tiny") as found:
+    print(json.dumps([[s.first_name, s.last_name, s.email, s.to_dict()["last_name"]] for s in found.students]))
+    found.find_student("bob").first_name = "<b>"
+    found.db.commit()
+    print(json.dumps([found.find_student("bob").first_name]))
+"""
+
+
+@pytest.mark.usefixtures("gradebook_file")
+def test_no_name_is_markup_whoever_has_put_it_into_the_gradebook(
+    root: Path, python: Run, nbgrader_command: Run
+) -> None:
+    evil = "</span><script>alert(1)</script>"
+    shown = "‹/span›‹script›alert(1)‹/script›"
+    names = (f"--first-name={evil}", f"--last-name={evil}", f"--email={evil}")
+    assert nbgrader_command("db", "student", "add", "ada", *names).returncode == 0
+    with sqlite3.connect(root / "gradebook.db") as database:
+        assert database.execute("SELECT first_name, last_name, email FROM student").fetchall() == [(shown,) * 3]
+        # Without this course's settings, or from before them.
+        database.execute("INSERT INTO student (id, first_name, last_name, email) VALUES ('bob', ?, ?, ?)", (evil,) * 3)
+    done = python(NAMES)
+    read, written = map(json.loads, done.stdout.splitlines())
+    assert read == [[shown] * 4] * 2
+    assert written == ["‹b›"]
