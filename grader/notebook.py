@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +21,8 @@ MAX_CELLS = 10_000
 MAX_BRACKETS = 2_000_000
 # nbgrader's, in kernels.py and in the cells of notebooks.
 SOLUTION_BEGIN, SOLUTION_END = "### BEGIN SOLUTION", "### END SOLUTION"
+# A cell of comments and of dots in the place of an answer.
+_UNANSWERED = re.compile(r"(?:[ \t]*(?:\w+[ \t]*=[ \t]*\.\.\.[ \t]*)?(?:#[^\r\n]*)?(?:\r?\n|$))*")
 MAJOR = 4  # nbformat's; earlier ones keep their cells elsewhere
 CLEAR_OUTPUTS = "clear all outputs, save the notebook, and hand it in again"
 
@@ -82,11 +85,14 @@ def read_cells(text: bytes | str) -> tuple[Cell, ...]:
 
 
 def sources(cells: Iterable[Cell]) -> dict[str, str]:
-    """Source by grade_id. The first cell of a name counts: a copy below it changes nothing."""
+    """Source by grade_id. The first cell of a name counts: a copy below it changes nothing.
+
+    But one that is left as it was handed out is no answer where a copy of it has one.
+    """
     found: dict[str, str] = {}
     for cell in cells:
-        if cell.grade_id:
-            found.setdefault(cell.grade_id, cell.source)
+        if cell.grade_id and (cell.grade_id not in found or _UNANSWERED.fullmatch(found[cell.grade_id])):
+            found[cell.grade_id] = cell.source
     return found
 
 

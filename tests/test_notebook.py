@@ -91,6 +91,21 @@ def test_the_first_cell_of_a_name_counts() -> None:
     assert sources(cells) == {"answer_1": "a"}
 
 
+@pytest.mark.parametrize("handed_out", ["answer_1 = ...  # a number", "\n# think\nanswer_1 = ...\n# write\n", ""])
+def test_a_copy_counts_where_the_first_was_left_as_it_was(handed_out: str) -> None:
+    stub, answer, other = (raw_cell(text, grade_id="answer_1") for text in (handed_out, "answer_1 = 5", "answer_1 = 6"))
+    for cells in ([stub, answer, other], [answer, stub, other], [answer, other, stub], [stub, stub, answer, other]):
+        assert sources(read_cells(notebook(*cells)))["answer_1"] == "answer_1 = 5"
+    assert sources(read_cells(notebook(stub, stub)))["answer_1"] == handed_out
+    started = raw_cell("answer_1 = ...\nprint(1)", grade_id="answer_1")
+    assert sources(read_cells(notebook(started, answer)))["answer_1"] == "answer_1 = ...\nprint(1)"
+
+
+def test_matching_a_cell_takes_no_longer_for_who_writes_a_strange_one() -> None:
+    strange = raw_cell("answer_1 = ...  " + "# \n \t" * 200_000 + "!", grade_id="answer_1")
+    assert len(sources(read_cells(notebook(strange, strange)))) == 1
+
+
 def test_half_a_surrogate_pair_can_be_written_to_a_file() -> None:
     (cell,) = read_cells(notebook(raw_cell("answer_1 = '\ud800'", grade_id="\udfff")))
     assert cell.source.encode() == b"answer_1 = '?'"
