@@ -12,9 +12,9 @@ from typing import Any, Self
 
 from grader.errors import DeviceFault, Fault, UsageError
 from grader.problem import Inputs
-from grader.sandbox.launch import WarmChild
 from grader.sandbox.limits import Limits
 from grader.sandbox.run import describe_gpu
+from grader.sandbox.warm_child import WarmChild
 
 
 class Children:

@@ -10,9 +10,9 @@ from typing import Any
 
 from grader.machine_cache import keep, read_kept
 from grader.roofline import Peaks
-from grader.sandbox.launch import WarmChild
 from grader.sandbox.limits import Limits
 from grader.sandbox.time_runs import measure_peaks
+from grader.sandbox.warm_child import WarmChild
 
 FILE = "peaks"
 # Bytes and operations per second that a GPU can have. The slowest that Numba supports (a GT 1010 with DDR4) has some

@@ -19,9 +19,9 @@ from grader.plan import LaunchPlan
 from grader.problem import Inputs, Output, Problem, Tolerance, by_author
 from grader.problem_calls import expected_of, sample_of
 from grader.records import Failure
-from grader.sandbox.launch import WarmChild
 from grader.sandbox.limits import Limits
 from grader.sandbox.time_runs import TimedOutcome, gpu_state, time_runs
+from grader.sandbox.warm_child import WarmChild
 from grader.speed import duration, timing_of
 from grader.technique import CheckFailed, NotMeasured
 from grader.unwritten import fills_for

@@ -16,9 +16,9 @@ from grader.gpu_lock import Busy, gpu_lock, key_of
 from grader.gpu_models import GpuModel
 from grader.plan import LaunchPlan
 from grader.problem import Inputs
-from grader.sandbox.launch import WarmChild
 from grader.sandbox.limits import Limits
 from grader.sandbox.run import RUNS_BESIDE_GPU, Sample, run
+from grader.sandbox.warm_child import WarmChild
 from grader.technique import NotMeasured, Run, sampled_run_of
 from grader.unwritten import fills_for
 

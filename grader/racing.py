@@ -29,9 +29,9 @@ from grader.problem import Problem
 from grader.problem_calls import work_of
 from grader.race_rounds import MIN_COUNTED, Contestant, Fresh, inputs_of_round, run_round
 from grader.roofline import Peaks, Roofline, roofline_of
-from grader.sandbox.launch import WarmChild
 from grader.sandbox.limits import Limits
 from grader.sandbox.time_runs import gpu_state
+from grader.sandbox.warm_child import WarmChild
 from grader.speed import Timing, drift_of, duration, timing_of
 from grader.technique import CheckFailed, NotMeasured
 

@@ -57,17 +57,27 @@ class Death:
 
 
 @dataclass(frozen=True)
-class Observed:
-    """What was seen of a job that had taken its request, once it has ended.
+class JobEnd:
+    """A job's end as its zygote saw it. ``code`` is as ``os.waitstatus_to_exitcode`` has it.
 
-    ``code`` is its exit code as ``os.waitstatus_to_exitcode`` has it; ``broken`` says what was wrong with what it sent,
-    else ""; ``over_time`` is whether it was ended because its wall time had passed.
+    ``starved_seconds``: how long other work on the machine kept it from running, where the system says so.
     """
 
     code: int
     cpu_seconds: float
-    wall_seconds: float
     starved_seconds: float
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What was seen of a job that had taken its request, once it has ended.
+
+    ``broken`` says what was wrong with what it sent, else ""; ``over_time`` is whether it was ended because its wall
+    time had passed.
+    """
+
+    end: JobEnd
+    wall_seconds: float
     printed: str
     message: Message | None
     broken: str
@@ -75,28 +85,29 @@ class Observed:
 
     def death(self, kind: DeathKind, detail: str) -> Death:
         """The death of this job."""
-        return Death(kind, detail, self.printed, self.cpu_seconds, self.wall_seconds, self.starved_seconds)
+        return Death(kind, detail, self.printed, self.end.cpu_seconds, self.wall_seconds, self.end.starved_seconds)
 
 
 def end_of(job: Observed, limits: Limits) -> Reply | Death:
     """What became of a job: an answer, or the kind of its death."""
+    end = job.end
     if job.message is not None:
-        return Reply(job.message, job.printed, job.cpu_seconds, job.wall_seconds)
+        return Reply(job.message, job.printed, end.cpu_seconds, job.wall_seconds)
     if job.over_time:
-        detail = f"{limits.wall_seconds:.3g} s had passed, {job.cpu_seconds:.2g} s of them computing"
-        if job.starved_seconds > STARVED_SHARE * job.wall_seconds:
+        detail = f"{limits.wall_seconds:.3g} s had passed, {end.cpu_seconds:.2g} s of them computing"
+        if end.starved_seconds > STARVED_SHARE * job.wall_seconds:
             return job.death("starved", detail)
-        busy = job.cpu_seconds >= BUSY_SHARE * limits.cpu_seconds
+        busy = end.cpu_seconds >= BUSY_SHARE * limits.cpu_seconds
         return job.death("time-out" if busy else "stalled", detail)
     if job.broken:
         return job.death("protocol", job.broken)
-    if job.code == -signal.SIGXCPU or (job.code == -signal.SIGKILL and job.cpu_seconds >= limits.cpu_seconds):
+    if end.code == -signal.SIGXCPU or (end.code == -signal.SIGKILL and end.cpu_seconds >= limits.cpu_seconds):
         return job.death("time-out", f"{limits.cpu_seconds:.3g} s of computing were allowed")
-    if job.code < 0:
-        return job.death("signal", describe(job.code))
-    if job.code == MEMORY_EXIT:
+    if end.code < 0:
+        return job.death("signal", describe(end.code))
+    if end.code == MEMORY_EXIT:
         return job.death("memory", "an allocation failed")
-    return job.death("exit", describe(job.code))
+    return job.death("exit", describe(end.code))
 
 
 def describe(code: int) -> str:

@@ -8,20 +8,20 @@ deadline, and nothing that a job or its descendants hold open or keep writing de
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import selectors
 import socket
 import time
 from collections.abc import Callable
 from enum import Enum
-from typing import Any
 
 from grader.errors import ChildFault
-from grader.sandbox.ends import Death, Observed, Reply, describe, end_of
-from grader.sandbox.frames import CHUNK_BYTES, FrameError, FrameReader, Message, encode
+from grader.sandbox.ends import Death, JobEnd, Reply, describe, end_of
+from grader.sandbox.frames import FrameError, FrameReader, Message
+from grader.sandbox.job_control import JobControl, ZygoteLost
 from grader.sandbox.limits import Limits
 from grader.sandbox.protocol import VERSION
+from grader.sandbox.turn import Turn
 
 # A fork and a few system calls; a minute is for a machine that swaps.
 READY_SECONDS = 60.0
@@ -33,15 +33,6 @@ READY_BYTES = 4096
 # What may still be in the pipes once the job's group is dead; a descendant that left the group cannot make
 # it more.
 DRAIN_BYTES = 4 << 20
-
-
-class ZygoteLost(Exception):
-    """The zygote ended or stopped answering. ``pid`` is the job that it may have left behind."""
-
-    def __init__(self, pid: int | None, death: Death | None) -> None:
-        super().__init__("the warm process ended")
-        self.pid = pid
-        self.death = death
 
 
 class _Stage(Enum):
@@ -64,7 +55,7 @@ class Exchange:
         *,
         stays: bool = False,
     ) -> None:
-        self._control = control
+        self._job = JobControl(control)
         self._limits = limits
         self._stays = stays
         self._request_fd, self._reply_fd, self._print_fd = fds
@@ -72,31 +63,16 @@ class Exchange:
         self._selector = selectors.DefaultSelector()
         self._stage = _Stage.STARTING
         self._deadline = time.monotonic() + READY_SECONDS
-        self._lines = b""
-        self._pid: int | None = None
-        self._ended: dict[str, Any] | None = None
-        self._refused = ""
-        self._new_request(request)
+        self._turn = Turn(request)
 
     @property
     def pid(self) -> int | None:
         """The job's number, once it has started."""
-        return self._pid
-
-    def _new_request(self, request: Message) -> None:
-        self._chunks = encode(request)
-        self._chunk = memoryview(b"")
-        self._began = time.monotonic()
-        self._finished = self._began
-        self._printed = bytearray()
-        self._has_work = False
-        self._over_time = False
-        self._message: Message | None = None
-        self._broken = ""
+        return self._job.pid
 
     def ask(self, request: Message) -> Reply | Death:
         """Have a job that stays, and has answered, answer the next request. As ``run``."""
-        self._new_request(request)
+        self._turn = Turn(request)
         self._reader = FrameReader(self._limits.reply_bytes)
         self._stage = _Stage.SENDING
         self._deadline = time.monotonic() + SEND_SECONDS
@@ -104,7 +80,7 @@ class Exchange:
 
     def end(self) -> None:
         """End a job that stays. Raises ZygoteLost."""
-        self._has_work = False
+        self._turn.has_work = False
         self._stage = _Stage.RUNNING
         self._end()
         self._converse()
@@ -116,13 +92,13 @@ class Exchange:
         its zygote is gone.
         """
         self._converse()
-        if self._refused:
-            raise ChildFault(self._refused)
-        if self._stays and self._ended is None and self._message is not None:
+        turn = self._turn
+        if self._job.refused:
+            raise ChildFault(self._job.refused)
+        if self._stays and self._job.end is None and turn.message is not None:
             self._drain(self._print_fd, self._on_print)
-            wall = self._finished - self._began
-            return Reply(self._message, self._printed.decode(errors="replace"), 0.0, wall)
-        if self._has_work and self._message is None and not self._broken:
+            return Reply(turn.message, turn.printed, 0.0, turn.wall_seconds)
+        if turn.has_work and turn.message is None and not turn.broken:
             self._drain(self._reply_fd, self._on_reply)
         self._drain(self._print_fd, self._on_print)
         return self._verdict()
@@ -132,15 +108,15 @@ class Exchange:
         self._selector = selectors.DefaultSelector()
         with self._selector:
             for source, handler in (
-                (self._control, self._on_control),
+                (self._job.socket, self._on_control),
                 (self._reply_fd, self._on_reply),
                 (self._print_fd, self._on_print),
             ):
-                if self._stage is not _Stage.ENDING or source is self._control:
+                if self._stage is not _Stage.ENDING or source is self._job.socket:
                     self._selector.register(source, selectors.EVENT_READ, handler)
             if self._stage is _Stage.SENDING:
                 self._selector.register(self._request_fd, selectors.EVENT_WRITE, self._on_writable)
-            while self._ended is None and not self._refused and self._stage is not _Stage.ANSWERED:
+            while self._job.end is None and not self._job.refused and self._stage is not _Stage.ANSWERED:
                 remaining = self._deadline - time.monotonic()
                 events = self._selector.select(max(0.0, remaining)) if remaining > 0 else []
                 if not events and time.monotonic() >= self._deadline:
@@ -152,24 +128,10 @@ class Exchange:
     # ---------------------------------------------------------------- what arrives
 
     def _on_control(self) -> None:
-        try:
-            data = self._control.recv(1 << 16)
-        except ConnectionError:
-            data = b""
-        if not data:
+        if not self._job.read():
             self._lost("the process that had started the job ended while the job ran")
-        *lines, self._lines = (self._lines + data).split(b"\n")
-        for line in lines:
-            report = json.loads(line)
-            if "started" in report:
-                self._pid = report["started"]
-                if self._stage is _Stage.ENDING:
-                    self._ask_for_kill()
-            elif "refused" in report:
-                self._refused = report["refused"]
-            elif report.get("ended") == self._pid:
-                self._ended = report
-                self._mark_end()
+        if self._job.end is not None:
+            self._turn.finish()
 
     def _on_reply(self) -> None:
         try:
@@ -184,7 +146,7 @@ class Exchange:
                 return
             message = self._reader.advance(count)
         except FrameError as error:
-            self._broken = str(error)
+            self._turn.broken = str(error)
             self._end()
             return
         if message is None:
@@ -192,8 +154,8 @@ class Exchange:
         if self._stage is _Stage.STARTING:
             self._on_ready(message)
         else:
-            self._message = message
-            self._mark_end()
+            self._turn.message = message
+            self._turn.finish()
             if self._stays:
                 self._stage = _Stage.ANSWERED
             else:
@@ -201,7 +163,7 @@ class Exchange:
 
     def _on_ready(self, message: Message) -> None:
         if message.header.get("ready") != VERSION:
-            self._broken = f"the job speaks version {message.header.get('ready')!r}, expected {VERSION}"
+            self._turn.broken = f"the job speaks version {message.header.get('ready')!r}, expected {VERSION}"
             self._end()
             return
         self._reader = FrameReader(self._limits.reply_bytes)
@@ -210,29 +172,20 @@ class Exchange:
         self._selector.register(self._request_fd, selectors.EVENT_WRITE, self._on_writable)
 
     def _on_writable(self) -> None:
-        while not len(self._chunk):
-            following = next(self._chunks, None)
-            if following is None:
-                self._has_work = True
-                self._run_begins()
-                return
-            self._chunk = following
         try:
-            written = os.write(self._request_fd, self._chunk[:CHUNK_BYTES])
+            is_sent = self._turn.send(self._request_fd)
         except BlockingIOError:
             return
-        except BrokenPipeError:
-            self._run_begins()  # its end is reported on the control socket
-            return
-        self._chunk = self._chunk[written:]
-        self._deadline = time.monotonic() + SEND_SECONDS
+        if is_sent:
+            self._run_begins()
+        else:
+            self._deadline = time.monotonic() + SEND_SECONDS
 
     def _run_begins(self) -> None:
         self._forget(self._request_fd)
         if self._stage is _Stage.SENDING:
             self._stage = _Stage.RUNNING
-            self._began = time.monotonic()
-            self._deadline = self._began + self._limits.wall_seconds
+            self._deadline = self._turn.begin() + self._limits.wall_seconds
 
     def _on_print(self) -> None:
         try:
@@ -241,21 +194,19 @@ class Exchange:
             return
         if not data:
             self._forget(self._print_fd)
-        # The end is what tells most: an exception, the last print before a mistake.
-        self._printed += data
-        del self._printed[: max(0, len(self._printed) - self._limits.printed_bytes)]
+        self._turn.add_printed(data, self._limits.printed_bytes)
 
     # ---------------------------------------------------------------- how it ends
 
     def _on_deadline(self) -> None:
         if self._stage is _Stage.RUNNING:
-            self._over_time = True
-            self._mark_end()
+            self._turn.over_time = True
+            self._turn.finish()
             self._end()
         elif self._stage is _Stage.ENDING:
             self._lost("the process that had started the job stopped answering")
         else:
-            self._broken = f"the job made no progress while {self._stage.value}"
+            self._turn.broken = f"the job made no progress while {self._stage.value}"
             self._end()
 
     def _end(self) -> None:
@@ -266,20 +217,12 @@ class Exchange:
         self._deadline = time.monotonic() + END_SECONDS
         for fd in (self._reply_fd, self._request_fd):
             self._forget(fd)
-        self._ask_for_kill()
-
-    def _ask_for_kill(self) -> None:
-        if self._pid is not None:  # else it is asked for when the job has started
-            with contextlib.suppress(OSError):
-                self._control.sendall(json.dumps({"kill": self._pid}).encode() + b"\n")
+        self._job.kill()
 
     def _lost(self, detail: str) -> None:
-        self._mark_end()
-        raise ZygoteLost(self._pid, self._observed(0).death("protocol", detail) if self._has_work else None)
-
-    def _mark_end(self) -> None:
-        if self._finished <= self._began:
-            self._finished = time.monotonic()
+        self._turn.finish()
+        seen = self._turn.observed(self._job.end or JobEnd(0, 0.0, 0.0))
+        raise ZygoteLost(self._job.pid, seen.death("protocol", detail) if self._turn.has_work else None)
 
     def _forget(self, fd: int) -> None:
         with contextlib.suppress(KeyError):
@@ -295,23 +238,10 @@ class Exchange:
                 handler()
 
     def _verdict(self) -> Reply | Death:
-        assert self._ended is not None
-        job = self._observed(os.waitstatus_to_exitcode(int(self._ended["status"])))
-        if not self._has_work:
+        assert self._job.end is not None
+        job = self._turn.observed(self._job.end)
+        if not self._turn.has_work:
             raise ChildFault(
-                f"a job broke before it had its work ({self._broken or describe(job.code)}): {job.printed[-2000:]}"
+                f"a job broke before it had its work ({job.broken or describe(job.end.code)}): {job.printed[-2000:]}"
             )
         return end_of(job, self._limits)
-
-    def _observed(self, code: int) -> Observed:
-        ended = self._ended or {"cpu_seconds": 0.0, "starved_seconds": 0.0}
-        return Observed(
-            code,
-            float(ended["cpu_seconds"]),
-            self._finished - self._began,
-            float(ended["starved_seconds"]),
-            self._printed.decode(errors="replace"),
-            self._message,
-            self._broken,
-            self._over_time,
-        )

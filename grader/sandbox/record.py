@@ -27,10 +27,10 @@ from grader.plan_memory import Argument, DataArgument, TupleArgument
 from grader.problem import Inputs, Output
 from grader.records import Failure
 from grader.sandbox.ends import Death
-from grader.sandbox.launch import WarmChild
 from grader.sandbox.limits import Limits
 from grader.sandbox.no_plan import changed_python, failure_of, first_error, malformed, no_launch, problem
 from grader.sandbox.protocol import Message
+from grader.sandbox.warm_child import WarmChild
 
 
 @dataclass(frozen=True)

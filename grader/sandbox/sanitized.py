@@ -24,9 +24,9 @@ from grader.gpu_models import GpuModel
 from grader.plan import LaunchPlan
 from grader.problem import Inputs
 from grader.records import Outcome
-from grader.sandbox.launch import WarmChild
 from grader.sandbox.limits import Limits
 from grader.sandbox.run import run
+from grader.sandbox.warm_child import WarmChild
 from grader.sanitizer_log import MAX_LOG, MAX_RECORDS
 
 PROGRAM = "compute-sanitizer"

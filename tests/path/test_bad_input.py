@@ -364,7 +364,7 @@ def test_what_the_simulator_does_not_know_is_not_the_students_fault(candidate):
 
 def test_a_dead_runner_is_replaced_and_the_next_check_judged(candidate, children):
     candidate(RIGHT).check("scale", n=10)
-    os.kill(children.runner._process.pid, signal.SIGKILL)
+    os.kill(children.runner.zygote.process.pid, signal.SIGKILL)
     candidate(RIGHT).check("scale", n=10)
 
 

@@ -14,8 +14,8 @@ from grader.judge import CheckFailed
 from grader.records import MAX_PRINTED_LINE, MAX_PRINTED_LINES, KernelPrints
 from grader.reports.text import first_lines
 from grader.sandbox.frames import encode
-from grader.sandbox.launch import WarmChild
 from grader.sandbox.limits import PRINTED_BYTES, Limits
+from grader.sandbox.warm_child import WarmChild
 
 KERNELS = """
 {imported}

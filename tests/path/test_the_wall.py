@@ -69,9 +69,9 @@ def test_the_recorder_alone_executes_kernels_py(candidate, children, tmp_path):
     candidate(MARKED.format(marks=str(marks))).check("scale", n=100)
     rows = [line.split(" ", 2) for line in marks.read_text().splitlines()]
     assert {row[2] for row in rows} == {"import", "decorator", "class body", "default argument", "host function"}
-    assert {int(row[1]) for row in rows} == {children.recorder._process.pid}
+    assert {int(row[1]) for row in rows} == {children.recorder.zygote.process.pid}
     assert os.getpid() not in {int(row[0]) for row in rows}
-    assert children.runner._process.pid not in {int(row[0]) for row in rows}
+    assert children.runner.zygote.process.pid not in {int(row[0]) for row in rows}
 
 
 def test_no_input_value_travels_to_the_recorder(candidate, children, monkeypatch):

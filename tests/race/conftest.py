@@ -16,8 +16,8 @@ from grader.judge import Candidate, Settings
 from grader.judged_race import Terms
 from grader.problem import Output, Problem, Sample, Work
 from grader.sandbox import launch
-from grader.sandbox.launch import WarmChild
 from grader.sandbox.limits import Limits
+from grader.sandbox.warm_child import WarmChild
 from grader.submission import read_submission
 
 HERE = Path(__file__).parent

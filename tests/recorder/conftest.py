@@ -13,9 +13,9 @@ from grader.gpu_models import DEFAULT
 from grader.plan import LaunchPlan
 from grader.problem import Inputs, Output
 from grader.records import Failure
-from grader.sandbox.launch import WarmChild
 from grader.sandbox.limits import Limits
 from grader.sandbox.record import Call, record
+from grader.sandbox.warm_child import WarmChild
 
 # A slow machine makes no test wrong.
 settings.register_profile("unhurried", deadline=None)

@@ -11,9 +11,9 @@ from grader.gpu_models import DEFAULT
 from grader.plan import LaunchPlan
 from grader.problem import Inputs
 from grader.records import Failure
-from grader.sandbox.launch import WarmChild
 from grader.sandbox.limits import Limits
 from grader.sandbox.record import Call, record
+from grader.sandbox.warm_child import WarmChild
 
 Recorded = Callable[..., LaunchPlan | Failure]
 LIMITS = Limits(cpu_seconds=10, wall_seconds=20, memory_bytes=2 << 30)

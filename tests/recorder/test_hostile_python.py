@@ -11,10 +11,10 @@ from grader.gpu_models import DEFAULT
 from grader.problem import Inputs
 from grader.records import Failure
 from grader.sandbox.ends import Death
-from grader.sandbox.launch import WarmChild
 from grader.sandbox.limits import Limits
 from grader.sandbox.no_plan import failure_of
 from grader.sandbox.record import Call, record
+from grader.sandbox.warm_child import WarmChild
 
 LIMITS = Limits(cpu_seconds=10, wall_seconds=20, memory_bytes=2 << 30)
 PRELUDE = """\

@@ -15,9 +15,9 @@ from grader.plan_functions import Function
 from grader.plan_memory import View
 from grader.problem import Inputs, Output
 from grader.records import Failure
-from grader.sandbox.launch import WarmChild
 from grader.sandbox.limits import Limits
 from grader.sandbox.record import Call, record
+from grader.sandbox.warm_child import WarmChild
 
 Recorded = Callable[..., LaunchPlan | Failure]
 LIMITS = Limits(cpu_seconds=10, wall_seconds=20, memory_bytes=2 << 30)

@@ -23,9 +23,9 @@ from grader.plan_values import (
 )
 from grader.problem import Output
 from grader.records import Failure
-from grader.sandbox.launch import WarmChild
 from grader.sandbox.limits import Limits
 from grader.sandbox.record import Call, record
+from grader.sandbox.warm_child import WarmChild
 
 Recorded = Callable[..., LaunchPlan | Failure]
 CORNER = np.dtype([("u", np.int32), ("v", np.float64)], align=True)

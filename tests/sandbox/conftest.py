@@ -11,9 +11,9 @@ import pytest
 from hypothesis import settings
 
 from grader.sandbox import launch
-from grader.sandbox.launch import Death, Reply, WarmChild
 from grader.sandbox.limits import Limits
 from grader.sandbox.protocol import Message
+from grader.sandbox.warm_child import Death, Reply, WarmChild
 
 # A slow machine makes no test wrong.
 settings.register_profile("unhurried", deadline=None)

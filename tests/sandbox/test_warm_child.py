@@ -16,9 +16,9 @@ from processes import alive, descendants, wait_until
 
 from grader.errors import ChildFault
 from grader.sandbox import exchange, launch
-from grader.sandbox.launch import Death, Reply, WarmChild
 from grader.sandbox.limits import Limits
 from grader.sandbox.protocol import Message
+from grader.sandbox.warm_child import Death, Reply, WarmChild
 
 LIMITS = Limits(cpu_seconds=20, wall_seconds=30)
 AssertDies = Callable[[int], None]
@@ -86,8 +86,8 @@ def test_nothing_is_left_of_what_a_child_is_under_when_that_does_not_end(
 ) -> None:
     child = WarmChild("scripted_child", under=checker(600), close_seconds=0.5)
     zygote = ask(child, WHO)["zygote"]
-    assert child._process is not None
-    started = {child._process.pid, *descendants(child._process.pid)}
+    assert child.zygote is not None
+    started = {child.zygote.process.pid, *descendants(child.zygote.process.pid)}
     assert zygote in started
     wait = time.monotonic()
     child.close()
@@ -140,8 +140,8 @@ def test_a_call_that_finds_no_free_descriptor_leaves_none_and_no_folder(monkeypa
     with WarmChild("scripted_child") as child:
         ask(child, WHO)
         monkeypatch.setattr(child, "close", lambda: None)  # which would remove all folders
-        home = child._home
-        assert home is not None
+        assert child.zygote is not None
+        home = child.zygote.home
         monkeypatch.setattr(os, "pipe", pipe)
         with pytest.raises(OSError, match="Too many"):
             child.call(Message({"python": WHO}), LIMITS)
@@ -186,6 +186,7 @@ def with_tests(module, home):
 launch.child_environment = with_tests
 from grader.sandbox.limits import Limits
 from grader.sandbox.protocol import Message
+from grader.sandbox.warm_child import WarmChild
 text = '''
 import os, time
 grandchild = os.fork()
@@ -195,7 +196,7 @@ open({pids!r} + ".part", "w").write(f"{{os.getppid()}} {{os.getpid()}} {{grandch
 os.rename({pids!r} + ".part", {pids!r})
 time.sleep(600)
 '''
-launch.WarmChild("scripted_child").call(Message({{"python": text}}), Limits(cpu_seconds=600, wall_seconds=600))
+WarmChild("scripted_child").call(Message({{"python": text}}), Limits(cpu_seconds=600, wall_seconds=600))
 """
 
 
@@ -363,8 +364,8 @@ def test_a_child_that_has_ended_while_nobody_asked_is_replaced_and_its_job_ended
     with WarmChild("scripted_child") as child:
         first = header(kept(child, WHO))
         os.kill(first["zygote"], signal.SIGKILL)
-        assert child._process is not None
-        child._process.wait(10)
+        assert child.zygote is not None
+        child.zygote.process.wait(10)
         second = header(kept(child, WHO))
         assert second["zygote"] != first["zygote"]
         assert_dies(first["job"])
