@@ -18,7 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from grader.assignment_folder import WRONG_FOLDER, open_folder
-from grader.classroom import Judge, MakeExecutor, Progress, Task, grade, process_pool
+from grader.classroom import Judge, MakeExecutor, Progress, Task, grade
 from grader.course import Assignment, Course
 from grader.device_names import DeviceName
 from grader.dry_run import DryRunOf
@@ -40,6 +40,7 @@ from grader.notebook_lint import notebook_rows
 from grader.promises import imports_of_grader, missing_docstrings
 from grader.records import KERNELS_FILE
 from grader.release import ASSIGNMENTS, FAST_FILE, SOLUTIONS, MakeNotebooks, build, hidden_in, leaks, out_of_date
+from grader.worker_pool import WorkerPool
 
 # What a dry run of each looks at, besides what its checks ask of the kernels that are raced.
 DRY_RUNS: Mapping[str, DryRunOf] = {REFERENCE: "problem", FAST: "kernels"}
@@ -53,7 +54,7 @@ def lint(
     workers: int = 1,
     device: DeviceName = "simulated",
     progress: Progress = lambda done, of, verdict: None,
-    make_executor: MakeExecutor = process_pool,
+    make_executor: MakeExecutor = WorkerPool,
     notebooks: MakeNotebooks | None = None,
 ) -> tuple[Row, ...]:
     """Everything that lint says of one assignment. Raises CourseError, UsageError; the rest are rows.

@@ -1,22 +1,14 @@
 """Many submissions, judged by workers of an Executor. Trusted process; each worker is one, too.
 
 In: folders of submissions and a function that judges one. Out: one Verdict each, in the students' order. A
-worker that dies, or a fault of ours, costs one submission its verdict ("not judged") and no other. Workers end
-when this process does, however it ends.
+worker that dies, or a fault of ours, costs one submission its verdict ("not judged") and no other.
 """
 
 from __future__ import annotations
 
-import contextlib
-import multiprocessing
-import os
-import signal
-import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
 from dataclasses import dataclass, field, replace
-from datetime import datetime
-from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Literal
 
@@ -24,11 +16,10 @@ from grader.course import Assignment
 from grader.device_names import DeviceName
 from grader.dry_run import DryRunOf
 from grader.errors import CourseError, Fault, GraderError
-from grader.intake import NO_FILE, ordinary_bytes
 from grader.judge import RACES_LATER
-from grader.late import MAX_TIMESTAMP, TIMESTAMP_FILE, read_timestamp
-from grader.records import CheckResult, Failure, PartScore, State, Verdict, date_now
+from grader.records import CheckResult, PartScore, State, Verdict, date_now
 from grader.scoring import score, settled
+from grader.worker_pool import WorkerPool
 
 Judge = Callable[["Task"], Verdict]
 Progress = Callable[[int, int, Verdict], None]
@@ -57,68 +48,6 @@ class Task:
     dry_run: DryRunOf | Literal[""] = ""
 
 
-def submissions(folder: Path, assignment: str) -> tuple[dict[str, Path], tuple[str, ...]]:
-    """``<folder>/<student>/<assignment>`` by student in alphabetical order, and the students who lack it.
-
-    Whatever has that name counts as handed in, also if it is no folder: judging it says what is wrong.
-    """
-    students = sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
-    handed_in = {s.name: s / assignment for s in students if os.path.lexists(s / assignment)}
-    return handed_in, tuple(s.name for s in students if s.name not in handed_in)
-
-
-def timestamp_of(folder: Path) -> datetime | str | None:
-    """When ``folder/timestamp.txt`` says it was handed in; None without that file; a str says what is wrong with it.
-
-    The folder may be a stranger's: links are not followed, a pipe is not waited for.
-    """
-    if folder.is_symlink() or not folder.is_dir():
-        return None  # judging it says so
-    content = ordinary_bytes(folder / TIMESTAMP_FILE, MAX_TIMESTAMP)
-    if isinstance(content, Failure):
-        return None if content.kind == NO_FILE else f"{content.what.rstrip('.')}, so nothing is off for being late"
-    moment = read_timestamp(content.decode("utf-8", "replace"))
-    return moment or f"{TIMESTAMP_FILE} names no date and time, so nothing is off for being late"
-
-
-class WorkerPool(ProcessPoolExecutor):
-    """Fresh worker processes: nothing is inherited from the caller but its arguments.
-
-    Each worker watches a pipe of which only this process has the other end. When that is closed, by
-    ``shutdown(wait=False)`` or by the end of this process, even by SIGKILL, the workers end at once, and their
-    warm children notice that and end with all that they started.
-    """
-
-    def __init__(self, workers: int) -> None:
-        context = multiprocessing.get_context("spawn")
-        watched, self._lifeline = context.Pipe(duplex=False)
-        super().__init__(workers, mp_context=context, initializer=_begin_worker, initargs=(watched,))
-
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """As every Executor's; but with ``wait`` False what is being judged is given up."""
-        if not wait:
-            self._lifeline.close()
-        super().shutdown(wait, cancel_futures=cancel_futures)
-
-
-def _begin_worker(lifeline: Connection) -> None:
-    """In a worker, before its first submission."""
-    # Ctrl-C reaches the whole group of processes; what it means is for the process that was called to say.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with, args=(lifeline,), daemon=True).start()
-
-
-def _end_with(lifeline: Connection) -> None:
-    with contextlib.suppress(EOFError, OSError):
-        lifeline.recv_bytes()  # nothing is ever sent: it returns when the other end is gone
-    os._exit(1)  # the main thread may be busy judging, and clean-up is up to the children
-
-
-def process_pool(workers: int) -> Executor:
-    """A ``WorkerPool``."""
-    return WorkerPool(workers)
-
-
 def grade(
     tasks: Sequence[Task],
     assignment: Assignment,
@@ -126,7 +55,7 @@ def grade(
     *,
     workers: int,
     progress: Progress = lambda done, of, verdict: None,
-    make_executor: MakeExecutor = process_pool,
+    make_executor: MakeExecutor = WorkerPool,
     without_gpu: WithoutGpu = "wait",
 ) -> tuple[Verdict, ...]:
     """One verdict per task, in the order of ``tasks``. ``progress(done, of, verdict)`` follows each.
@@ -255,41 +184,32 @@ class _Run:
 
 def not_judged(task: Task, assignment: Assignment, reason: str) -> Verdict:
     """The verdict of a submission that the grader failed to judge: no points lost, none given."""
-    parts = assignment.ordered_parts()
-    return Verdict(
-        student=task.student,
-        assignment=assignment.name,
-        sha256="",
-        device=task.device,
-        parts=tuple(PartScore(part, points, 0.0, 0.0) for part, points in parts.items()),
-        checks=(),
-        total=None,
-        points=assignment.points,
-        points_judged=0.0,
-        summary=f"not judged: {reason}",
-        date=date_now(),
-    )
-
-
-def by_student(*groups: Sequence[Verdict]) -> tuple[Verdict, ...]:
-    """All verdicts in the students' order, which is that of ``submissions``."""
-    return tuple(sorted((verdict for group in groups for verdict in group), key=lambda verdict: verdict.student))
+    return replace(_of_nothing(task.student, assignment, f"not judged: {reason}", judged=False), device=task.device)
 
 
 def nothing_handed_in(student: str, assignment: Assignment) -> Verdict:
     """The verdict of a student without a submission: 0 of the assignment's points, and no check to judge."""
+    return replace(_of_nothing(student, assignment, NOTHING_HANDED_IN, judged=True), handed_in=False)
+
+
+def _of_nothing(student: str, assignment: Assignment, summary: str, *, judged: bool) -> Verdict:
+    """A verdict without checks, whose points are all open, or all ``judged`` and not earned."""
     parts = assignment.ordered_parts()
     return Verdict(
         student=student,
         assignment=assignment.name,
         sha256="",
         device="",
-        parts=tuple(PartScore(part, points, points, 0.0) for part, points in parts.items()),
+        parts=tuple(PartScore(part, points, points if judged else 0.0, 0.0) for part, points in parts.items()),
         checks=(),
-        total=0.0,
+        total=0.0 if judged else None,
         points=assignment.points,
-        points_judged=assignment.points,
-        summary=NOTHING_HANDED_IN,
+        points_judged=assignment.points if judged else 0.0,
+        summary=summary,
         date=date_now(),
-        handed_in=False,
     )
+
+
+def by_student(*groups: Sequence[Verdict]) -> tuple[Verdict, ...]:
+    """All verdicts in the students' order, which is that of ``class_folder.submissions``."""
+    return tuple(sorted((verdict for group in groups for verdict in group), key=lambda verdict: verdict.student))

@@ -16,7 +16,8 @@ from pathlib import Path
 import yaml
 
 from grader.assignment_folder import WRONG_FOLDER, open_folder
-from grader.classroom import Judge, Progress, Task, grade, submissions
+from grader.class_folder import submissions
+from grader.classroom import Judge, Progress, Task, grade
 from grader.course import FILE_NAME, Course, load_course
 from grader.device_names import DeviceName
 from grader.mutants import parameters

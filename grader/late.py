@@ -79,7 +79,7 @@ def _zone(name: str) -> tzinfo:
 def with_penalty(verdict: Verdict, late: Late, due: datetime | None, handed_in_at: datetime | str | None) -> Verdict:
     """``verdict`` with when it was handed in, how late that is, and the points off; nothing off an open total.
 
-    ``handed_in_at`` is what ``classroom.timestamp_of`` answers: a str says why the moment is not known.
+    ``handed_in_at`` is what ``class_folder.timestamp_of`` answers: a str says why the moment is not known.
     """
     if handed_in_at is None or not verdict.handed_in:
         return verdict

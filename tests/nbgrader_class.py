@@ -20,7 +20,7 @@ import class_judges, grader.judging
 from grader import classroom
 from grader.nbgrader_plugin.judge_submission import JudgeSubmission
 grader.judging.judge_task = class_judges.scored
-classroom.process_pool = ThreadPoolExecutor
+classroom.grade.__kwdefaults__["make_executor"] = ThreadPoolExecutor
 judge = JudgeSubmission.preprocess
 def preprocess(self, nb, resources):
     if resources["nbgrader"]["student"] == os.environ.get("CRASHES", "rex"):

@@ -15,7 +15,8 @@ import class_judges
 import pytest
 import tiny_course as tiny
 
-from grader.classroom import Task, grade, submissions
+from grader.class_folder import submissions
+from grader.classroom import Task, grade
 from grader.course import Assignment, load_course
 from grader.errors import CourseError
 from grader.gradebook import read_results, write_results

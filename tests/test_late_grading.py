@@ -13,7 +13,8 @@ from pathlib import Path
 import class_judges
 import tiny_course as tiny
 
-from grader.classroom import Task, timestamp_of
+from grader.class_folder import timestamp_of
+from grader.classroom import Task
 from grader.gradebook import read_results, write_results
 
 COURSE = """\

@@ -37,15 +37,8 @@ def grade(
     because something was not measured, say speed without a GPU, leave it 0. What a run that is ended before has judged
     is in results/NN.partial.json and results/NN.partial.csv.
     """
-    from grader.classroom import (
-        NOTHING_HANDED_IN,
-        Task,
-        by_student,
-        not_judged,
-        nothing_handed_in,
-        submissions,
-        timestamp_of,
-    )
+    from grader.class_folder import submissions, timestamp_of
+    from grader.classroom import NOTHING_HANDED_IN, Task, by_student, not_judged, nothing_handed_in
     from grader.classroom import grade as grade_class
     from grader.gradebook import PartialResults, write_results
     from grader.judging import judge_task, require_device_once

@@ -22,6 +22,7 @@ from nbgrader.converters import Autograde, NbGraderException
 from traitlets import Enum, Integer
 
 from grader import classroom
+from grader.class_folder import submissions, timestamp_of
 from grader.course import FILE_NAME, Assignment, Course, load_course
 from grader.errors import UsageError
 from grader.gradebook import merge_results
@@ -93,7 +94,7 @@ class CourseAutograde(CourseConverter, Autograde):
         """Submissions by student, and why some are refused. Raises UsageError if there are none."""
         folder = root / self.coursedir.submitted_directory
         wanted, excluded = self.coursedir.student_id, self.coursedir.student_id_exclude.split(",")
-        found = classroom.submissions(folder, name)[0] if folder.is_dir() else {}
+        found = submissions(folder, name)[0] if folder.is_dir() else {}
         found = {s: f for s, f in found.items() if (s == wanted or fnmatchcase(s, wanted)) and s not in excluded}
         if not found:
             raise UsageError(f"expected submissions {folder}/<student>/{name} of {wanted!r}, found none")
@@ -144,7 +145,6 @@ class CourseAutograde(CourseConverter, Autograde):
             judge_task,
             workers=min(self.workers, len(tasks)),
             progress=progress,
-            make_executor=classroom.process_pool,
             without_gpu=course.grading.without_gpu,
         )
 
@@ -153,7 +153,7 @@ class CourseAutograde(CourseConverter, Autograde):
         verdicts = []
         with self._gradebook() as gradebook:
             for student, verdict in self.verdicts.items():
-                moment = classroom.timestamp_of(due[student])
+                moment = timestamp_of(due[student])
                 late_from = assignment.due
                 extension = extension_of(gradebook, assignment.name, student)
                 if late_from is not None and extension is not None:

@@ -14,7 +14,7 @@ from typing import ClassVar
 from nbgrader.api import Gradebook
 from nbgrader.plugins import CsvExportPlugin
 
-from grader.classroom import submissions, timestamp_of
+from grader.class_folder import submissions, timestamp_of
 from grader.course import Course
 from grader.export import WRITERS
 from grader.export_row import Row

@@ -14,12 +14,12 @@ from typing import Any
 
 from nbgrader.api import Gradebook, MissingEntry
 
+from grader.classroom import NOTHING_HANDED_IN
 from grader.course import Late
 from grader.export_row import Row
 from grader.late import penalty
 from grader.records import PARTS
 
-NOTHING_HANDED_IN = "nothing handed in"
 NOT_AUTOGRADED = "handed in, not autograded yet"
 NEWER = "handed in again, not autograded since"
 WAITS = "waits for a score: "

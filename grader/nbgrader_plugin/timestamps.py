@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from grader.classroom import timestamp_of
+from grader.class_folder import timestamp_of
 
 
 def existing_timestamp(coursedir: Any, folder: str) -> datetime | None:

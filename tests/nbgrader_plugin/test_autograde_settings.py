@@ -27,7 +27,6 @@ class Here(Executor):
         done = Future()
         done.set_result(function(task))
         return done
-classroom.process_pool = Here
 classroom.grade.__kwdefaults__["make_executor"] = Here
 with contextlib.suppress(SystemExit):
     sys.argv = ["grader", "grade", "1", "--device", "simulated"]
