@@ -24,6 +24,7 @@ from grader.problem import PROBLEM_FILE, Problem, problems_of
 
 PUBLIC_FILE = "test_public.py"
 HIDDEN_FILE = "test_hidden.py"
+FAST_FILE = "fast.py"
 WRONG_FOLDER = "wrong"
 
 _OURS = re.compile(

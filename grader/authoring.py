@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from grader.assignment_folder import WRONG_FOLDER, open_folder
+from grader.assignment_folder import FAST_FILE, WRONG_FOLDER, open_folder
 from grader.classroom import Judge, MakeExecutor, Progress, Task, grade
 from grader.course import Assignment, Course
 from grader.device_names import DeviceName
@@ -39,7 +39,8 @@ from grader.mutants import Mutant, check_functions, copied_constant, empty_kerne
 from grader.notebook_lint import notebook_rows
 from grader.promises import imports_of_grader, missing_docstrings
 from grader.records import KERNELS_FILE
-from grader.release import ASSIGNMENTS, FAST_FILE, SOLUTIONS, MakeNotebooks, build, hidden_in, leaks, out_of_date
+from grader.release import ASSIGNMENTS, SOLUTIONS, MakeNotebooks, build, out_of_date
+from grader.release_leaks import hidden_in, leaks
 from grader.worker_pool import WorkerPool
 
 # What a dry run of each looks at, besides what its checks ask of the kernels that are raced.

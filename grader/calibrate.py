@@ -17,13 +17,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from grader.assignment_folder import FAST_FILE
 from grader.fingerprint import fingerprint
 from grader.mutants import read_mutant
 from grader.records import CheckResult, State, Verdict
 from grader.speed import REFERENCE_MARGIN, duration, times
 from grader.written_checks import WrittenChecks
 
-REFERENCE, FAST, BASELINE = "reference", "fast.py", "CPU baseline"
+REFERENCE, FAST, BASELINE = "reference", FAST_FILE, "CPU baseline"
 # A GPU of this speed, beside so many CPU cores, must still let the reference pass with its margin: the class of a T4.
 SMALL_GB_PER_S = 300.0
 SMALL_GFLOP_PER_S = 8000.0

@@ -7,28 +7,24 @@ searched for anything hidden, and swapped in whole.
 
 from __future__ import annotations
 
-import ast
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from grader.assignment_folder import HIDDEN_FILE, PUBLIC_FILE, WRONG_FOLDER
+from grader.assignment_folder import PUBLIC_FILE
 from grader.course import FILE_NAME, Assignment, Course, load_course, part_text
 from grader.errors import CourseError, ReleaseError, UsageError
-from grader.notebook import SUFFIX
-from grader.notebook_leaks import key_leaks, read, shown_lines, traces
+from grader.notebook_leaks import read
 from grader.problem import PROBLEM_FILE
 from grader.records import KERNELS_FILE
-from grader.stub import BEGIN, END, make_stub, squeezed, telling_lines
+from grader.release_leaks import hidden_in, leaks, read_source
+from grader.stub import make_stub
 from grader.swap import differs, put_back, swap_in
 
 SOLUTIONS, ASSIGNMENTS = "solutions", "assignments"
 COPIED = (PROBLEM_FILE, PUBLIC_FILE)
-FAST_FILE = "fast.py"
-HIDDEN = (HIDDEN_FILE, WRONG_FOLDER, FAST_FILE)
-
 MakeNotebooks = Callable[[str], Mapping[str, str]]  # of an assignment's name: the released ones, name → text
 State = Literal["new", "unchanged", "replaced", "kept"]
 
@@ -67,8 +63,8 @@ def _build(course: Course, name: str, notebooks: Mapping[str, str] | None, noted
     source = course.file.parent / SOLUTIONS / name
     if not source.is_dir():
         raise UsageError(f"expected a folder {source}, found none")
-    stub = make_stub(_read(source / KERNELS_FILE), str(source / KERNELS_FILE))
-    files = {KERNELS_FILE: stub, **{file: _read(source / file) for file in COPIED}}
+    stub = make_stub(read_source(source / KERNELS_FILE), str(source / KERNELS_FILE))
+    files = {KERNELS_FILE: stub, **{file: read_source(source / file) for file in COPIED}}
     made = {file: text.rstrip("\n") + "\n" for file, text in (notebooks or {}).items()}
     problem = next(_points_problems(assignment, source, made), None) if made else None
     hashes = noted if notebooks is None else {file: sha256_of(text) for file, text in made.items()}
@@ -101,53 +97,6 @@ def _points_problems(assignment: Assignment, source: Path, made: Mapping[str, st
             yield f"{source}: expected a cell with grade_id {part!r} and {points:g} points in a notebook, found none"
 
 
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ReleaseError(f"{path}: expected a readable text file, found: {error}") from None
-
-
-def leaks(source: Path, files: Mapping[str, str]) -> Iterator[str]:
-    """What of ``source`` that a student must not see stands in ``files``, as sentences with file and line."""
-    for file in files:
-        if Path(file).parts[0] in HIDDEN:
-            yield f"{file}: must not be released"
-    hidden = source / HIDDEN_FILE
-    secrets = {name: f"hidden check of {hidden}:{line}" for name, line in _functions(hidden)}
-    wrong = source / WRONG_FOLDER
-    secrets |= {path.stem: f"name of the mutant {path}" for path in sorted(wrong.glob("*.py")) if "_" in path.stem}
-    kernels = source / KERNELS_FILE
-    solution = {squeezed(line): number for number, line in telling_lines(_read(kernels), str(kernels))}
-    for file, text in files.items():
-        is_notebook = file.endswith(SUFFIX)
-        for place, line in shown_lines(file, text) if is_notebook else _lines(file, text):
-            if BEGIN in line or END in line:
-                yield f"{place}: a solution marker is left"
-            for secret, what in secrets.items():
-                if secret in line:
-                    yield f"{place}: {secret!r} is a {what}"
-            origin = solution.get(squeezed(line).lstrip("#"))
-            if origin is not None:
-                yield f"{place}: holds the solution's line {kernels}:{origin}: {line.strip()}"
-        if is_notebook:
-            yield from traces(file, text)
-            for path in sorted(source.glob(f"*{SUFFIX}")):
-                yield from key_leaks(_read(path), text, file)
-
-
-def _lines(file: str, text: str) -> Iterator[tuple[str, str]]:
-    for number, line in enumerate(text.splitlines(), 1):
-        yield f"{file}:{number}", line
-
-
-def _functions(path: Path) -> Iterator[tuple[str, int]]:
-    if path.is_file():
-        for node in ast.parse(_read(path)).body:
-            if isinstance(node, ast.FunctionDef) and node.name.startswith("test"):
-                yield node.name, node.lineno
-
-
 def release(course: Course, name: str, notebooks: Mapping[str, str] | None = None) -> Released:
     """Write assignments/NN. An untouched older stub or notebook is replaced, one that a learner has begun is kept.
 
@@ -167,20 +116,6 @@ def release(course: Course, name: str, notebooks: Mapping[str, str] | None = Non
     return Released(target, states[KERNELS_FILE], changed, kept, removed)
 
 
-def hidden_in(target: Path) -> Iterator[str]:
-    """What lies in a released folder and must not, as sentences: hidden files, a notebook with its solutions."""
-    for hidden in HIDDEN:
-        if (target / hidden).exists():
-            yield f"{target / hidden}: must not lie in a released folder"
-    for path in sorted(target.glob(f"*{SUFFIX}")):
-        try:
-            lines = list(shown_lines(path.name, path.read_text(encoding="utf-8")))
-        except (OSError, UnicodeDecodeError, ReleaseError):
-            continue  # a learner's, and no notebook any more
-        if any(BEGIN in line or END in line for _, line in lines):
-            yield f"{path}: must not lie in a released folder, it has its solutions"
-
-
 def _planned(
     course: Course, name: str, target: Path, notebooks: Mapping[str, str] | None
 ) -> tuple[dict[str, str], dict[str, State], tuple[str, ...]]:
@@ -194,7 +129,7 @@ def _planned(
         states[file] = _state(target / file, files[file], old.get(file))
     for file, state in states.items():
         if state == "kept":
-            files[file] = _read(target / file)
+            files[file] = read_source(target / file)
     gone = {} if notebooks is None else {file: sha for file, sha in old.items() if file not in notebooks}
     removed = tuple(file for file, sha in gone.items() if _hash_there(target / file) == sha)
     return files, states, removed

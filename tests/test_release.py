@@ -16,7 +16,8 @@ import tiny_course as tiny
 
 from grader.course import Course, load_course
 from grader.errors import ReleaseError
-from grader.release import build, leaks, out_of_date, release
+from grader.release import build, out_of_date, release
+from grader.release_leaks import leaks
 from grader.stub import make_stub, regions
 from grader.student_archive import bundle, student_project
 
