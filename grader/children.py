@@ -6,12 +6,11 @@ use as long as they like, and what the machine's GPU is.
 
 from __future__ import annotations
 
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from grader.errors import DeviceFault, Fault, UsageError
-from grader.problem import Inputs
+from grader.raced_shapes import RacedShapes
 from grader.sandbox.limits import Limits
 from grader.sandbox.run import describe_gpu
 from grader.sandbox.warm_child import WarmChild
@@ -23,8 +22,7 @@ class Children:
     def __init__(self) -> None:
         self.recorder = WarmChild("grader.recorder")
         self.runner = WarmChild("grader.runner")
-        # What races of this process have been recorded with, by problem.py, its time of change, and the call.
-        self.raced_shapes: dict[tuple[Path, int, str], Inputs] = {}
+        self.raced_shapes = RacedShapes()
         self._gpu: dict[str, Any] | None = None
         self._asked = False
 

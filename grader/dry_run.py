@@ -14,16 +14,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from grader.children import Children
-from grader.judge import Settings
-from grader.known_outcomes import KnowingCandidate, KnownOutcomes
+from grader.judge import SizedCall
+from grader.known_outcomes import KnowingCandidate
 from grader.plan import Launch, LaunchPlan
 from grader.plan_functions import Function
-from grader.problem import Problem
 from grader.raced_problem import Looked, look_at
-from grader.records import Failure, Finding, Place, Severity
+from grader.records import Finding, Place, Severity
 from grader.smaller_sizes import smallest_of
-from grader.submission import Submission
 from grader.technique import Run
 
 DryRunOf = Literal["problem", "kernels"]
@@ -46,20 +43,11 @@ class DryRun:
     looked: dict[str, Looked] = field(default_factory=dict)
 
 
+@dataclass(eq=False, repr=False)
 class DryCandidate(KnowingCandidate):
     """A Candidate for which a race ends without one. What is checked is recorded only: lint judges it elsewhere."""
 
-    def __init__(
-        self,
-        submission: Submission | Failure,
-        problems: Mapping[str, Problem],
-        children: Children,
-        settings: Settings,
-        known: KnownOutcomes,
-        dry_run: DryRun,
-    ) -> None:
-        super().__init__(submission, problems, children, settings, known)
-        self._dry_run = dry_run
+    _dry_run: DryRun
 
     def check(self, entry: str | None = None, **sizes: Any) -> None:
         """Notes the sizes and the kernels. Raises CheckFailed where there is no plan."""
@@ -67,9 +55,7 @@ class DryCandidate(KnowingCandidate):
 
     def check_each(self, *calls: Mapping[str, Any]) -> None:
         """As ``check``, for each of the calls."""
-        self._note(
-            [(self._problem(call.get("entry")), {k: v for k, v in call.items() if k != "entry"}) for call in calls]
-        )
+        self._note(self._sized_calls(calls))
 
     def simulate(self, entry: str | None = None, *, blocks: int | None = None, **sizes: Any) -> Run:
         """See ``Candidate.simulate``."""
@@ -104,7 +90,7 @@ class DryCandidate(KnowingCandidate):
         ]
         return dict(sizes) if self._dry_run.of == "problem" else smallest_of(problem, sizes)
 
-    def _note(self, calls: Sequence[tuple[Problem, Mapping[str, Any]]]) -> None:
+    def _note(self, calls: Sequence[SizedCall]) -> None:
         for (problem, sizes), (_, _, _, plan) in zip(calls, self._record(calls), strict=True):
             self._dry_run.checked.setdefault(problem.entry, []).append(sizes)
             self._dry_run.kernels |= {function.qualname for function in _launched(plan)}

@@ -7,21 +7,20 @@ is passed, CheckFailed with the student's mistake, NotMeasured, or an errors.Fau
 from __future__ import annotations
 
 import functools
-import inspect
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from grader.children import Children
 from grader.correctness import judge_outcome, told_once
+from grader.device_memory import too_much_memory
 from grader.device_names import DeviceName
 from grader.errors import AuthoringError
-from grader.gpu_models import DEFAULT, GpuModel
-from grader.judged_race import AsksTooMuch, RacedCall, Terms, TooSlow, judge_race
+from grader.judge_settings import Settings
+from grader.judged_race import AsksTooMuch, RacedCall, TooSlow, judge_race
 from grader.plan import LaunchPlan
 from grader.problem import Inputs, Problem, by_author
 from grader.problem_calls import expected_of, smaller_of
@@ -29,7 +28,6 @@ from grader.race_rounds import Contestant
 from grader.raced_technique import sample_call
 from grader.racing import TooLittleMemory
 from grader.records import Failure, Finding, KernelPrints, Outcome
-from grader.sandbox.limits import Limits
 from grader.sandbox.record import Call, record
 from grader.sandbox.run import run
 from grader.sanitizing import SeenCall
@@ -44,22 +42,6 @@ RACES_LATER = "races are run when nothing else is: this one has not been"
 
 
 @dataclass(frozen=True)
-class Settings:
-    """How to judge. ``seed`` draws the inputs; ``race`` is what is asked of speed, and ``races_later`` leaves it out.
-
-    ``seen`` is told of each call that is checked or simulated whole, before it is.
-    """
-
-    device: DeviceName = "auto"
-    limits: Limits = field(default_factory=Limits)
-    seed: int = 0
-    gpu: GpuModel = DEFAULT
-    race: Terms = field(default_factory=Terms)
-    races_later: bool = False
-    seen: Callable[[SeenCall], None] | None = None
-
-
-@dataclass(frozen=True)
 class _Judged:
     """One call that came out right: what ``simulate`` makes counters of."""
 
@@ -69,28 +51,23 @@ class _Judged:
     outcome: Outcome
 
 
+SizedCall = tuple[Problem, Mapping[str, Any]]  # a problem's entry point, with sizes
 _Recorded = tuple[Problem, str, Inputs, LaunchPlan]  # a call, its text, and what came of recording it
 
 
+@dataclass(eq=False, repr=False)  # pytest shows what a check's names hold: the seed is not to be among it
 class Candidate:
     """The code under judgement, as one check sees it: the ``submission`` fixture."""
 
-    def __init__(
-        self,
-        submission: Submission | Failure,
-        problems: Mapping[str, Problem],
-        children: Children,
-        settings: Settings,
-    ) -> None:
-        self.findings: list[Finding] = []
-        self.measured: dict[str, float] = {}
-        self.printed: list[str] = []  # by host code, once per process that executed kernels.py
-        self.kernels_printed = KernelPrints()  # in the last call that was judged
-        self._raced: dict[str, LaunchPlan] = {}  # by the text of a call
-        self._submission = submission
-        self._problems = problems
-        self._children = children
-        self._settings = settings
+    _submission: Submission | Failure
+    _problems: Mapping[str, Problem]
+    _children: Children
+    _settings: Settings
+    findings: list[Finding] = field(init=False, default_factory=list)
+    measured: dict[str, float] = field(init=False, default_factory=dict)
+    printed: list[str] = field(init=False, default_factory=list)  # once per process that executed kernels.py
+    kernels_printed: KernelPrints = field(init=False, default_factory=KernelPrints)  # in the last call that was judged
+    _raced: dict[str, LaunchPlan] = field(init=False, default_factory=dict)  # by the text of a call
 
     def check(self, entry: str | None = None, **sizes: Any) -> None:
         """The entry point's result is right for inputs of these sizes, on the session's device.
@@ -104,8 +81,7 @@ class Candidate:
 
         A call is a mapping of sizes, with the key ``entry`` where the assignment has several problems.
         """
-        named = [(self._problem(call.get("entry")), {k: v for k, v in call.items() if k != "entry"}) for call in calls]
-        self._judge(named, self._device())
+        self._judge(self._sized_calls(calls), self._device())
 
     def simulate(self, entry: str | None = None, *, blocks: int | None = None, **sizes: Any) -> Run:
         """Counters of a call on the simulated device. Raises CheckFailed unless its result is right.
@@ -185,7 +161,14 @@ class Candidate:
             raise AuthoringError(f"a check asks for {entry!r}; problem.py has {', '.join(self._problems)}")
         return self._problems[entry]
 
-    def _judge(self, calls: Sequence[tuple[Problem, Mapping[str, Any]]], device: DeviceName) -> list[_Judged]:
+    def _sized_calls(self, calls: Iterable[Mapping[str, Any]]) -> list[SizedCall]:
+        """The calls of ``check_each``."""
+        return [
+            (self._problem(call.get("entry")), {name: size for name, size in call.items() if name != "entry"})
+            for call in calls
+        ]
+
+    def _judge(self, calls: Sequence[SizedCall], device: DeviceName) -> list[_Judged]:
         made = self._record(calls)
         if self._settings.seen is not None and isinstance(self._submission, Submission):
             for _, text, inputs, plan in made:
@@ -194,22 +177,13 @@ class Candidate:
         return [self._judge_one(*recorded, device) for recorded in made]
 
     def _raced_shapes(self, problem: Problem, sizes: Mapping[str, Any]) -> Inputs:
-        """Inputs of a raced call without their values, of which a plan needs none: made once, since they are large."""
-        file = Path(inspect.getfile(type(problem)))
-        key = file, file.stat().st_mtime_ns, _text(problem, sizes)
-        if key not in self._children.raced_shapes and not isinstance(self._submission, Failure):
-            inputs = by_author(lambda: problem.make_inputs(self._rng(key[2]), **sizes))
-            self._children.raced_shapes[key] = {
-                name: np.broadcast_to(np.zeros((), value.dtype), value.shape)
-                if isinstance(value, np.ndarray)
-                else value
-                for name, value in inputs.items()
-            }
-        return self._children.raced_shapes.get(key, {})
+        """Inputs of a raced call without their values; none where there is no code that could be given them."""
+        if isinstance(self._submission, Failure):
+            return {}
+        text = _text(problem, sizes)
+        return self._children.raced_shapes.of(problem, text, lambda: problem.make_inputs(self._rng(text), **sizes))
 
-    def _record(
-        self, calls: Sequence[tuple[Problem, Mapping[str, Any]]], inputs: Sequence[Inputs] = ()
-    ) -> list[_Recorded]:
+    def _record(self, calls: Sequence[SizedCall], inputs: Sequence[Inputs] = ()) -> list[_Recorded]:
         """Inputs (unless given) and plans of calls, made in one process that runs kernels.py. Raises CheckFailed."""
         if isinstance(self._submission, Failure):
             raise CheckFailed(self._submission)
@@ -229,26 +203,13 @@ class Candidate:
         if isinstance(plans, Failure):
             raise CheckFailed(plans)
         for plan, text in zip(plans, texts, strict=True):
-            self._refuse_too_much_memory(plan, text)
+            too_much = too_much_memory(plan, self._settings.limits.memory_bytes, text)
+            if too_much is not None:
+                raise CheckFailed(too_much)
         return [
             (problem, text, inputs, plan)
             for (problem, _), text, inputs, plan in zip(calls, texts, made, plans, strict=True)
         ]
-
-    def _refuse_too_much_memory(self, plan: LaunchPlan, text: str) -> None:
-        allowed = self._settings.limits.memory_bytes
-        scratch = sum(buffer.nbytes for buffer in plan.buffers if buffer.origin == "scratch")
-        if allowed is not None and scratch > allowed:
-            raise CheckFailed(
-                Failure(
-                    "memory",
-                    f"{plan.entry} allocates too much device memory.",
-                    expected=f"at most {allowed:,} bytes",
-                    found=f"{scratch:,} bytes",
-                    where=text,
-                    advice="Allocate what one launch needs, and reuse it.",
-                )
-            )
 
     def _judge_one(self, problem: Problem, text: str, inputs: Inputs, plan: LaunchPlan, device: DeviceName) -> _Judged:
         assert isinstance(self._submission, Submission)

@@ -13,12 +13,9 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from grader.children import Children
 from grader.fingerprint import fingerprint
-from grader.judge import Candidate, CheckFailed, NotMeasured, Settings
-from grader.problem import Problem
+from grader.judge import Candidate, CheckFailed, NotMeasured, SizedCall
 from grader.records import Failure, Finding, KernelPrints
-from grader.submission import Submission
 from grader.technique import Run
 
 # Ends of a process that another moment may spare it. And what runs out of time must take its time, which adds up.
@@ -71,34 +68,25 @@ class KnownOutcomes:
         return self._fingerprints[code]
 
 
+@dataclass(eq=False, repr=False)
 class KnowingCandidate(Candidate):
-    """A Candidate that is spared calls of which ``known`` has the outcome, and says of them what was said before."""
+    """A Candidate that is spared calls of which the outcome is known, and says of them what was said before."""
 
-    def __init__(
-        self,
-        submission: Submission | Failure,
-        problems: Mapping[str, Problem],
-        children: Children,
-        settings: Settings,
-        known: KnownOutcomes,
-    ) -> None:
-        super().__init__(submission, problems, children, settings)
-        self._known = known
+    _known: KnownOutcomes
 
     def check(self, entry: str | None = None, **sizes: Any) -> None:
         """See ``Candidate.check``."""
-        self._once("check", [(entry, sizes)], lambda judged: judged.check(entry, **sizes))
+        self._once("check", [(self._problem(entry), sizes)], lambda judged: judged.check(entry, **sizes))
 
     def check_each(self, *calls: Mapping[str, Any]) -> None:
         """See ``Candidate.check_each``."""
-        named = [(call.get("entry"), {k: v for k, v in call.items() if k != "entry"}) for call in calls]
-        self._once("check", named, lambda judged: judged.check_each(*calls))
+        self._once("check", self._sized_calls(calls), lambda judged: judged.check_each(*calls))
 
     def simulate(self, entry: str | None = None, *, blocks: int | None = None, **sizes: Any) -> Run:
         """See ``Candidate.simulate``; a sample of blocks is always its own."""
         if blocks is not None:
             return super().simulate(entry, blocks=blocks, **sizes)
-        run = self._once("simulate", [(entry, sizes)], lambda judged: judged.simulate(entry, **sizes))
+        run = self._once("simulate", [(self._problem(entry), sizes)], lambda judged: judged.simulate(entry, **sizes))
         assert run is not None
         return run
 
@@ -110,22 +98,17 @@ class KnowingCandidate(Candidate):
         def recorded(judged: Candidate) -> None:
             judged.race(entry, **sizes)
 
-        self._once("race", [(entry, sizes)], recorded)
+        self._once("race", [(self._problem(entry), sizes)], recorded)
         raise AssertionError("a race without a GPU ends with an exception")
 
-    def _once(
-        self,
-        what: str,
-        calls: Sequence[tuple[str | None, Mapping[str, Any]]],
-        judge: Callable[[Candidate], Run | None],
-    ) -> Run | None:
+    def _once(self, what: str, calls: Sequence[SizedCall], judge: Callable[[Candidate], Run | None]) -> Run | None:
         """What ``judge`` returns or raises of a Candidate like this one, by which ``calls`` are judged."""
         alike = Candidate(self._submission, self._problems, self._children, self._settings)
         if isinstance(self._submission, Failure):
             return judge(alike)
         settings = self._settings
         by = what, self._device(), settings.limits, settings.seed, settings.gpu
-        named = [(self._problem(entry).entry, sizes) for entry, sizes in calls]
+        named = [(problem.entry, sizes) for problem, sizes in calls]
         told = self._known.once(self._submission.source, named, by, lambda: _told(alike, judge))
         self.findings += told.findings
         self.printed += told.printed

@@ -133,12 +133,10 @@ class CheckSession:
             races_later=self.races_later,
             seen=self.seen,
         )
+        given = self.read(path), folder.problems, self.children, settings
         if self.dry_run is not None:
-            known = self.known or KnownOutcomes()
-            return DryCandidate(self.read(path), folder.problems, self.children, settings, known, self.dry_run)
-        if self.known is not None:
-            return KnowingCandidate(self.read(path), folder.problems, self.children, settings, self.known)
-        return Candidate(self.read(path), folder.problems, self.children, settings)
+            return DryCandidate(*given, self.known or KnownOutcomes(), self.dry_run)
+        return Candidate(*given) if self.known is None else KnowingCandidate(*given, self.known)
 
     def _reference(self, folder: AssignmentFolder) -> Submission | None:
         """The author's solution, beside the hidden checks. A released folder has none: its kernels.py is a stub."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import signal
 
+import numpy as np
 import pytest
 
 from grader.errors import NotSimulated
 from grader.judge import CheckFailed, NotMeasured
+from grader.raced_shapes import RacedShapes
 from grader.sandbox.limits import Limits
 
 RIGHT = """
@@ -347,8 +349,13 @@ def test_the_large_inputs_of_a_race_are_made_once_for_all_submissions(candidate,
         with pytest.raises(NotMeasured, match="no GPU"):
             candidate(kernels).race("scale", n=n)
     assert made == [3001, 3002]
-    kept = [inputs["x"] for inputs in children.raced_shapes.values() if inputs["x"].shape == (3001,)]
-    assert [x.strides for x in kept] == [(0,)]  # a shape and a dtype, and no values
+
+
+def test_the_inputs_of_a_race_are_kept_as_shapes_and_dtypes_without_values(candidate):
+    problem = candidate(RIGHT)._problems["scale"]
+    kept = RacedShapes().of(problem, "scale(n=3001)", lambda: {"x": np.ones(3001, np.float32), "shift": 2})
+    assert (kept["x"].shape, kept["x"].dtype, kept["x"].strides) == ((3001,), np.float32, (0,))
+    assert kept["shift"] == 2
 
 
 def test_prints_and_warnings_change_nothing(candidate):

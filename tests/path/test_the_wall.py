@@ -64,6 +64,11 @@ def scale(x, factor, out, bumped):
 """
 
 
+def test_what_pytest_shows_of_a_submission_has_no_seed(candidate):
+    seed = 987_654_321_012
+    assert str(seed) not in repr(candidate("", seed=seed))
+
+
 def test_the_recorder_alone_executes_kernels_py(candidate, children, tmp_path):
     marks = tmp_path / "marks"
     candidate(MARKED.format(marks=str(marks))).check("scale", n=100)
