@@ -64,6 +64,34 @@ def test_ci_installs_a_browser_and_a_database_where_it_can_and_goes_on_where_it_
     assert ("install --yes --no-install-recommends chromium postgresql" in asked) == (status == 0)
 
 
+FLOORS, NUMBA, _, FACES = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"][
+    "contracts"
+]
+# Where kernels are recorded, compiled and simulated, and what runs cells and scripts in its own process.
+WITH_NUMBA = {"recorder", "runner", "devices", "simulator", "vector_access", "magics", "simulation_page"}
+WITH_A_FACE = {"cli", "nbgrader_plugin", "magics", "judging", "progress", "simulation_page", "reports.terminal"}
+WITH_A_FACE |= {"pytest_plugin", "pytest_collect", "pytest_options", "pytest_outcome", "pytest_session"}
+MODULES = sorted(
+    ".".join(path.relative_to(ROOT / "grader").with_suffix("").parts)
+    for path in (ROOT / "grader").rglob("*.py")
+    if path.stem not in ("__init__", "__main__")
+)
+
+
+@pytest.mark.parametrize(
+    ("listed", "exempt"),
+    [
+        ([name.strip() for floor in FLOORS["layers"] for name in floor.split("|")], set()),
+        ([name.removeprefix("grader.") for name in NUMBA["source_modules"]], WITH_NUMBA),
+        ([name.removeprefix("grader.") for name in FACES["source_modules"]], WITH_A_FACE),
+    ],
+    ids=["has a floor", "has no Numba", "knows no face"],
+)
+def test_no_module_escapes_import_linter_by_not_being_listed(listed: list[str], exempt: set[str]) -> None:
+    known = {*listed, *exempt}
+    assert [name for name in MODULES if not any(f"{name}.".startswith(f"{one}.") for one in known)] == []
+
+
 @pytest.mark.skipif(not (ROOT / ".git").exists(), reason="not a git checkout")
 @pytest.mark.parametrize(
     "path",
