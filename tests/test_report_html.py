@@ -15,7 +15,8 @@ from tiny_course import MEASURED
 
 from grader.quiz import Question, judge, waiting
 from grader.records import QUIZ, CheckResult, Failure, Finding, PartScore, Place, Severity, State, Verdict
-from grader.reports.html import MAX_LINES, MAX_TOLD, TAGS, kernels_html, question_html, verdict_html
+from grader.reports.html import MAX_LINES, MAX_TOLD, kernels_html, question_html, verdict_html
+from grader.reports.markup import TAGS
 from grader.reports.race import race_rows
 from grader.reports.text import MAX_FINDINGS
 from grader.reports.view import findings_for_student

@@ -1,26 +1,23 @@
 """Verdicts as HTML: fragments for Formgrader, notebooks and feedback. Pure; trusted process.
 
-In: Verdicts, findings, the text of a kernels.py, an answer's check. Out: fragments of the tags of ``TAGS`` alone, in
-which only ``span`` has a class. They need no stylesheet to be read, hold no link, no id and no script, and pass
-nbconvert's ``clean_html`` as they are: it escapes headings, paragraphs and whatever is in a table. All text, whoever
-wrote it, goes through ``clean`` and ``html.escape``.
+In: Verdicts, findings, the text of a kernels.py, an answer's check. Out: fragments of ``markup``'s pieces. They need no
+stylesheet to be read, hold no link, no id and no script, and pass nbconvert's ``clean_html`` as they are: it escapes
+headings, paragraphs and whatever is in a table.
 """
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Iterable, Sequence
 
 from grader.records import KERNELS_FILE, QUIZ, CheckResult, Failure, Finding, PartScore, Severity, State, Verdict
+from grader.reports import markup
 from grader.reports.check_functions import Function, Shown, functions, points_text, total_text
-from grader.reports.coloured import PREFIX, coloured
+from grader.reports.coloured import coloured
 from grader.reports.race import race_rows
-from grader.reports.text import MAX_TEXT, clean, one_line, other_findings
+from grader.reports.text import one_line, other_findings
 from grader.reports.view import check_for_student, for_student, without_folders
 
-TAGS = frozenset(("pre", "b", "i", "code", "ul", "li", "span"))
-MARKS = {True: ("passed", "✓"), False: ("failed", "✗"), None: ("open", "–")}
 # Of kernels.py. A reference solution has some 100 lines.
 MAX_LINES = 3000
 MAX_LINE = 500  # characters
@@ -34,9 +31,9 @@ def verdict_html(verdict: Verdict, part: str | None = None) -> str:
     scores = [score for score in verdict.parts if part is None or score.part == part]
     made = "".join(_part(score, verdict, shown) for score in scores)
     if part is None:
-        made += _rows([("device", _text(verdict.device)), ("total", _bold(total_text(verdict)))])
+        made += markup.rows([("device", markup.text(verdict.device)), ("total", markup.bold(total_text(verdict)))])
     if part is None or not any(check.part == part for check in verdict.checks):
-        made += _list([_text(verdict.summary)])
+        made += markup.listed([markup.text(verdict.summary)])
     return made
 
 
@@ -44,7 +41,7 @@ def question_html(check: CheckResult) -> str:
     """How a question was answered: its mark, and to a wrong answer its explanation, never the key."""
     check = check_for_student(check)
     words = {True: "right", False: "not right", None: "open"}[check.passed]
-    return _marked(check.passed, words) + _question_lines(check)
+    return markup.marked(check.passed, words) + _question_lines(check)
 
 
 def kernels_html(source: str, findings: Iterable[Finding] = ()) -> str:
@@ -61,10 +58,11 @@ def kernels_html(source: str, findings: Iterable[Finding] = ()) -> str:
     made: list[str] = []
     plain: list[str] = []  # lines since the last finding
     for number, line in enumerate(coloured(kept, MAX_LINE), 1):
-        shown = f"{_span('number', f'{number:4d}')}  {line}"
+        shown = f"{markup.span('number', f'{number:4d}')}  {line}"
         if number in at:
             worst = at[number][0].severity.value
-            made += [_lines(plain), f"<pre>{_span(f'line {worst}', shown)}</pre>", _list(map(_finding, at[number]))]
+            marked = markup.span(f"line {worst}", shown)
+            made += [_lines(plain), f"<pre>{marked}</pre>", markup.listed(map(_finding, at[number]))]
             plain = []
         else:
             plain.append(shown)
@@ -72,9 +70,9 @@ def kernels_html(source: str, findings: Iterable[Finding] = ()) -> str:
         plain.append(f"… and {len(lines) - len(kept):,} more lines")
     made.append(_lines(plain))
     if elsewhere:
-        made.append(_list(_finding(finding, with_place=True) for finding in elsewhere))
+        made.append(markup.listed(_finding(finding, with_place=True) for finding in elsewhere))
     if len(told) > MAX_TOLD:
-        made.append(_list([f"and {len(told) - MAX_TOLD:,} more findings"]))
+        made.append(markup.listed([f"and {len(told) - MAX_TOLD:,} more findings"]))
     return "".join(made)
 
 
@@ -82,14 +80,14 @@ def kernels_html(source: str, findings: Iterable[Finding] = ()) -> str:
 
 
 def _part(score: PartScore, verdict: Verdict, shown: Shown) -> str:
-    head = _bold(f"{score.part}: {_points(score)}")
+    head = markup.bold(f"{score.part}: {_points(score)}")
     checks = [check for check in verdict.checks if check.part == score.part]
     if not checks:
-        return head + _list([_text("no check here")])
+        return head + markup.listed([markup.text("no check here")])
     if score.part == QUIZ:
-        return head + _list(map(_question, checks))
+        return head + markup.listed(map(_question, checks))
     # What is to be mended is read first.
-    return head + _list(_function(function) for function in functions(checks, shown, failed_first=True))
+    return head + markup.listed(_function(function) for function in functions(checks, shown, failed_first=True))
 
 
 def _points(score: PartScore) -> str:
@@ -104,23 +102,23 @@ def _points(score: PartScore) -> str:
 def _function(function: Function) -> str:
     """Mark and name, the promise, the first case that tells something."""
     count = f": {function.count}" if function.count else ""
-    head = f"{_marked(function.passed, function.name)}{_text(count)}"
-    told = [_span("promise", _text(function.sentence))]
+    head = f"{markup.marked(function.passed, function.name)}{markup.text(count)}"
+    told = [markup.span("promise", markup.text(function.sentence))]
     if function.reason:
-        told += [_text(function.reason), *_race(function.telling)]
+        told += [markup.text(function.reason), *_race(function.telling)]
     elif not function.hidden:
         told += _told(function)
     if function.others:
-        told.append(_text(function.others))
+        told.append(markup.text(function.others))
     # A check that was passed takes one line.
-    return f"{head}: {told[0]}" if len(told) == 1 and not count else f"{head} {_list(told)}"
+    return f"{head}: {told[0]}" if len(told) == 1 and not count else f"{head} {markup.listed(told)}"
 
 
 def _told(function: Function) -> list[str]:
     """Why a check was not passed and what it printed, its race, then what else the device saw, errors first."""
     check = function.telling
     if check.failure is not None and function.like:
-        return [_text(f"as {one_line(function.like)}: {check.failure.what}")]
+        return [markup.text(f"as {one_line(function.like)}: {check.failure.what}")]
     told = []
     if check.failure is not None:
         more = (("printed", check.printed), ("threads", check.kernels_printed))
@@ -128,7 +126,7 @@ def _told(function: Function) -> list[str]:
     told += _race(check)
     others, count = other_findings(check)
     told += [_finding(finding, with_place=True) for finding in others]
-    return [*told, _text(count)] if count else told
+    return [*told, markup.text(count)] if count else told
 
 
 def _failure(failure: Failure, more: Iterable[tuple[str, str]] = ()) -> str:
@@ -140,32 +138,32 @@ def _failure(failure: Failure, more: Iterable[tuple[str, str]] = ()) -> str:
         ("try", failure.advice),
         *more,
     )
-    return _bold(failure.what) + _rows((label, _value(label, text)) for label, text in rows if text)
+    return markup.bold(failure.what) + markup.rows((label, markup.value(label, text)) for label, text in rows if text)
 
 
 def _race(check: CheckResult) -> list[str]:
-    rows = [(label, _text(figures)) for label, figures in race_rows(check.measured)]
-    return [_bold("measured") + _rows(rows)] if rows else []
+    rows = [(label, markup.text(figures)) for label, figures in race_rows(check.measured)]
+    return [markup.bold("measured") + markup.rows(rows)] if rows else []
 
 
 # ---------------------------------------------------------------------- questions
 
 
 def _question(check: CheckResult) -> str:
-    sentence = _span("promise", _text(check.sentence))
-    return f"{_marked(check.passed, check.name)}: {sentence}{_question_lines(check)}"
+    sentence = markup.span("promise", markup.text(check.sentence))
+    return f"{markup.marked(check.passed, check.name)}: {sentence}{_question_lines(check)}"
 
 
 def _question_lines(check: CheckResult) -> str:
     if check.state is not State.JUDGED:
-        return " " + _list([_text(f"{check.state.value}: {check.reason}")])
+        return " " + markup.listed([markup.text(f"{check.state.value}: {check.reason}")])
     failure = check.failure
     if failure is None:
         return ""
     if failure.kind != "wrong-answer":
-        return " " + _list([_failure(failure)])
-    answer = f"{_label('your answer')} {_code(failure.found)}"
-    return " " + _list([answer, *([_text(failure.advice)] if failure.advice else [])])
+        return " " + markup.listed([_failure(failure)])
+    answer = f"{markup.label('your answer')} {markup.code(failure.found)}"
+    return " " + markup.listed([answer, *([markup.text(failure.advice)] if failure.advice else [])])
 
 
 # ---------------------------------------------------------------------- findings
@@ -179,9 +177,9 @@ def _lines(lines: Sequence[str]) -> str:
 def _finding(finding: Finding, *, with_place: bool = False) -> str:
     severity = finding.severity.value
     rows = (("where", str(finding.place) if with_place else ""), ("try", finding.advice))
-    table = [(label, _value(label, text)) for label, text in rows if text]
-    said = f"{_span(severity, _bold(severity))}: {_text(finding.what + finding.times)}"
-    return said + (_rows(table) if table else "")
+    table = [(label, markup.value(label, text)) for label, text in rows if text]
+    said = f"{markup.span(severity, markup.bold(severity))}: {markup.text(finding.what + finding.times)}"
+    return said + (markup.rows(table) if table else "")
 
 
 def _told_once(findings: Iterable[Finding]) -> list[Finding]:
@@ -203,50 +201,3 @@ def _by_line(findings: Iterable[Finding], lines: int) -> tuple[dict[int, list[Fi
         here = place.file == KERNELS_FILE and 1 <= place.line <= lines
         (at.setdefault(place.line, []) if here else elsewhere).append(finding)
     return at, elsewhere
-
-
-# ---------------------------------------------------------------------- markup
-
-
-def _text(text: str, limit: int = MAX_TEXT) -> str:
-    return html.escape(clean(text, limit))
-
-
-def _bold(text: str) -> str:
-    return f"<b>{_text(text)}</b>"
-
-
-def _code(text: str) -> str:
-    return f"<code>{_text(text)}</code>"
-
-
-def _span(kinds: str, markup: str) -> str:
-    """Classes have names of our own: Formgrader's stylesheet has others, and a ``label`` there is white."""
-    return f'<span class="{" ".join(f"{PREFIX}{kind}" for kind in kinds.split())}">{markup}</span>'
-
-
-def _marked(passed: bool | None, words: str) -> str:
-    kind, mark = MARKS[passed]
-    return _span(kind, f"{mark} {_bold(words)}")
-
-
-def _list(items: Iterable[str]) -> str:
-    return f"<ul>{''.join(f'<li>{item}</li>' for item in items)}</ul>"
-
-
-def _label(text: str) -> str:
-    return _span("label", f"<i>{_text(text)}</i>")
-
-
-def _rows(rows: Iterable[tuple[str, str]]) -> str:
-    """Labels with what is said of them."""
-    items = [f"{_label(label)} {value}" for label, value in rows]
-    return _list(items) if items else ""
-
-
-def _value(label: str, text: str) -> str:
-    """A field of a block: what has lines keeps them; what is of the student's code is set as code."""
-    text = text.strip("\n")
-    if "\n" in text:
-        return f"<pre>{_text(text)}</pre>"
-    return _text(text) if label == "try" else _code(text)
