@@ -3,8 +3,8 @@
 In: the command line. Out: text and an exit code: 0 fine, 1 something was not passed, 2 it could not be done. Every
 error is one sentence; ``--traceback`` shows more.
 
-``app`` is what commands share, ``learner`` has those for whoever writes kernels, ``teacher`` those for a course,
-``exporting`` brings its scores elsewhere.
+``app`` is what commands share, ``learner`` has those for whoever writes kernels, ``teacher`` those for a class,
+``author`` those for a course, ``exporting`` brings scores elsewhere.
 """
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ import sys
 
 import typer
 
-from grader.cli import exporting, learner, teacher  # noqa: F401  (they register their commands)
+# isort: off
+from grader.cli import learner, teacher, author, exporting  # noqa: F401  (they register, in the order of --help)
+
+# isort: on
 from grader.cli.app import app
 from grader.errors import GraderError
 

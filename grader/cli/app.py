@@ -62,6 +62,16 @@ def course_here() -> Course:
     return load_course(path)
 
 
+def solutions_folder(course: Course, name: str) -> Path:
+    """solutions/NN of an assignment. Raises UsageError where there is none."""
+    from grader.release import SOLUTIONS
+
+    folder = course.file.parent / SOLUTIONS / name
+    if not folder.is_dir():
+        raise UsageError(f"expected a folder {folder}, found none; this command needs the course's solutions")
+    return folder
+
+
 def width() -> int:
     """The terminal's, in columns."""
     return shutil.get_terminal_size().columns
