@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from datetime import UTC, datetime, tzinfo
-from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
 from zoneinfo import ZoneInfo
 
 from grader.course import Late
+from grader.hundredths import exact, rounded
 from grader.records import Verdict
 
 TIMESTAMP_FILE = "timestamp.txt"
@@ -21,7 +21,6 @@ TIMESTAMP_FILE = "timestamp.txt"
 YEARS = range(1970, 9999)
 MAX_TIMESTAMP = 100  # characters; a date and the longest name of a time zone have fewer
 DAY = 86400
-HUNDREDTH = Decimal("0.01")
 
 
 def days_late(late: Late, seconds_late: float) -> int:
@@ -34,10 +33,8 @@ def days_late(late: Late, seconds_late: float) -> int:
 
 def penalty(late: Late, seconds_late: float, earned: float) -> float:
     """Points off, 0 to ``earned``, in hundredths, half up; 0 for what earned nothing. Raises ValueError as above."""
-    percent = min(days_late(late, seconds_late) * Fraction(str(late.per_day)), Fraction(str(late.cap)))
-    exact = Fraction(str(earned)) * percent / 100
-    rounded = (Decimal(exact.numerator) / Decimal(exact.denominator)).quantize(HUNDREDTH, ROUND_HALF_UP)
-    return max(0.0, min(float(rounded), earned))
+    percent = min(days_late(late, seconds_late) * exact(late.per_day), exact(late.cap))
+    return max(0.0, min(rounded(exact(earned) * percent / 100), earned))
 
 
 def seconds_late(due: datetime | None, handed_in_at: datetime | None) -> float:

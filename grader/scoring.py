@@ -13,13 +13,13 @@ import math
 import textwrap
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal
+from decimal import ROUND_DOWN
 from fractions import Fraction
 from typing import Literal
 
+from grader.hundredths import exact, rounded
 from grader.records import QUIZ, CheckResult, PartScore, State, Verdict
 
-HUNDREDTH = Decimal("0.01")
 MAX_REASON = 200
 
 
@@ -69,7 +69,7 @@ def score(
     elif not waiting:
         total = earned
     elif without_gpu == "scale" and judged > 0 and all(_waits_for_a_gpu(check) for check in waiting):
-        total = min(_rounded(_exact(earned) * _exact(points) / _exact(judged)), points)
+        total = min(rounded(exact(earned) * exact(points) / exact(judged)), points)
         why = f"{why.removesuffix('.')}; total scaled from {judged:g} points to {points:g}."
     bonus = _bonus([check for check in checks if check.part == "speed"], most_bonus)
     if bonus:
@@ -83,9 +83,9 @@ def _bonus(races: Sequence[CheckResult], most: float) -> float | None:
         return None
     if any(check.passed and "bonus_credit" not in check.measured for check in races):
         return None
-    credits_ = [_exact(c.weight) * _exact(c.measured.get("bonus_credit", 0.0) if c.passed else 0.0) for c in races]
-    earned = sum(credits_, Fraction(0)) / sum((_exact(check.weight) for check in races), Fraction(0))
-    return min(_rounded(_exact(most) * earned), most)
+    credits_ = [exact(c.weight) * exact(c.measured.get("bonus_credit", 0.0) if c.passed else 0.0) for c in races]
+    earned = sum(credits_, Fraction(0)) / sum((exact(check.weight) for check in races), Fraction(0))
+    return min(rounded(exact(most) * earned), most)
 
 
 def of_parts(verdict: Verdict, names: Collection[str]) -> Verdict:
@@ -129,19 +129,19 @@ def _trusted(check: CheckResult) -> CheckResult:
 
 
 def _part(part: str, points: float, checks: Sequence[CheckResult]) -> PartScore:
-    weights = sum((_exact(c.weight) for c in checks), Fraction(0))
+    weights = sum((exact(c.weight) for c in checks), Fraction(0))
     judged = earned = Fraction(0)
     for check in checks:
-        share = _exact(points) * _exact(check.weight) / weights
+        share = exact(points) * exact(check.weight) / weights
         if check.state is State.JUDGED:
             judged += share
-            earned += share * _exact(check.credit)
+            earned += share * exact(check.credit)
     if not checks and points == 0:
         return PartScore(part, 0.0, 0.0, 0.0)
     if all(check.state is State.JUDGED for check in checks) and checks:
-        return PartScore(part, points, points, min(_rounded(earned), points))
-    some = _rounded(judged, ROUND_DOWN)  # never all of the points: readers tell by that whether a part is complete
-    return PartScore(part, points, some, min(_rounded(earned), some))
+        return PartScore(part, points, points, min(rounded(earned), points))
+    some = rounded(judged, ROUND_DOWN)  # never all of the points: readers tell by that whether a part is complete
+    return PartScore(part, points, some, min(rounded(earned), some))
 
 
 def _without_checks(checks: Iterable[CheckResult], parts: Mapping[str, float]) -> list[str]:
@@ -154,18 +154,8 @@ def _waits_for_a_gpu(check: CheckResult) -> bool:
     return check.state is State.NOT_MEASURED and check.part == "speed" and check.needs_gpu
 
 
-def _exact(value: float) -> Fraction:
-    """The decimal number that ``value`` prints as, so that 0.1 is a tenth."""
-    return Fraction(repr(float(value)))
-
-
-def _rounded(value: Fraction, rounding: str = ROUND_HALF_UP) -> float:
-    exact = Decimal(value.numerator) / Decimal(value.denominator)
-    return float(exact.quantize(HUNDREDTH, rounding=rounding))
-
-
 def _sum(values: Iterable[float]) -> float:
-    return _rounded(sum((_exact(v) for v in values), Fraction(0)))
+    return rounded(sum((exact(v) for v in values), Fraction(0)))
 
 
 def summary(checks: Sequence[CheckResult], parts: Mapping[str, float]) -> str:
