@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from grader.course import FILE_NAME, Course
-from grader.errors import ReleaseError
 from grader.release import ASSIGNMENTS, build
+from grader.release_leaks import read_source
 
 # What a student's archive holds besides the assignments, a README and a pyproject.toml of its own, as far as the
 # course has it: the package, to install from. An allow-list: a new folder of the course is not handed out by accident.
@@ -46,7 +46,7 @@ def bundle(course: Course, notebooks: Mapping[str, Mapping[str, str]] | None = N
     }
     files[README] = student_readme(course).encode()
     if (root / PROJECT_FILE).is_file():
-        files[PROJECT_FILE] = student_project(_read(root / PROJECT_FILE)).encode()
+        files[PROJECT_FILE] = student_project(read_source(root / PROJECT_FILE)).encode()
     for name in course.assignments:
         made = None if notebooks is None else notebooks[name]
         files |= {f"{ASSIGNMENTS}/{name}/{file}": text.encode() for file, text in build(course, name, made).items()}
@@ -67,7 +67,7 @@ def student_readme(course: Course) -> str:
     folders = [f"- `{ASSIGNMENTS}/{name}`: {section.title}" for name, section in course.assignments.items()]
     guides = [course.file.parent / name for name in STUDENT_GUIDES]
     # The guides' own titles give way to the course's.
-    text = "\n".join(_read(guide).partition("\n")[2].strip() + "\n" for guide in guides if guide.is_file())
+    text = "\n".join(read_source(guide).partition("\n")[2].strip() + "\n" for guide in guides if guide.is_file())
     text = text.replace(": [kernels.md](kernels.md)", " is told below")
     text = LINK_TO_A_FILE.sub(r"\1", text)  # the other guides are not in the archive
     return f"# {course.course.title}\n\n" + "\n".join(folders) + f"\n\n{text}"
@@ -84,10 +84,3 @@ def student_project(text: str) -> str:
         if keep:
             kept.append(line)
     return "\n".join(kept).rstrip() + "\n" + STUDENT_PYTEST
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ReleaseError(f"{path}: expected a readable text file, found: {error}") from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import shutil
 import subprocess
 import sys
@@ -90,6 +91,17 @@ MODULES = sorted(
 def test_no_module_escapes_import_linter_by_not_being_listed(listed: list[str], exempt: set[str]) -> None:
     known = {*listed, *exempt}
     assert [name for name in MODULES if not any(f"{name}.".startswith(f"{one}.") for one in known)] == []
+
+
+# Folders that the page on architecture tells of as a whole.
+FOLDERS = ("cli.", "recorder.", "runner.", "devices.", "simulator.")
+
+
+def test_the_page_on_architecture_names_every_module_and_no_other() -> None:
+    page = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+    named = {Path(name).stem for name in re.findall(r"`([a-z0-9_/]+\.py)`", page)}
+    assert [name for name in MODULES if not name.startswith(FOLDERS) and name.rpartition(".")[2] not in named] == []
+    assert named - {name.rpartition(".")[2] for name in MODULES} == {"kernels", "nbgrader_config"}
 
 
 @pytest.mark.skipif(not (ROOT / ".git").exists(), reason="not a git checkout")
