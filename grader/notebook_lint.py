@@ -17,9 +17,9 @@ from grader.errors import AuthoringError
 from grader.intake import ordinary_bytes
 from grader.lint_rows import Row
 from grader.notebook import MAJOR, MAX_NOTEBOOK_BYTES, NotebookError, read_cells, read_document, sources
-from grader.quiz import judge, questions, without_key
+from grader.quiz import judge
 from grader.quiz_folder import notebooks
-from grader.quiz_keys import Question
+from grader.quiz_keys import Question, questions, without_key
 from grader.records import QUIZ, Failure
 
 # nbgrader's schema 3 (nbgrader/nbgraderformat/v3.json), with whether a cell must have the key.

@@ -8,10 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from grader.literals import NoLiteral, assigned, is_number
-from grader.quiz_keys import Asked, Key, Question, asked, near, plain, questions, without_key
+from grader.quiz_keys import Asked, Key, Question, near, plain
 from grader.records import QUIZ, CheckResult, Failure, State
-
-__all__ = ["Asked", "Question", "asked", "judge", "not_passed", "questions", "waiting", "without_key"]
 
 LATER = "judged when you hand in"
 MAX_SHOWN = 60  # characters of a student's answer

@@ -22,8 +22,8 @@ from grader.notebook import (
     read_cells,
     sources,
 )
-from grader.quiz import asked, judge, not_passed, questions, waiting
-from grader.quiz_keys import Question
+from grader.quiz import judge, not_passed, waiting
+from grader.quiz_keys import Question, asked, questions
 from grader.records import QUIZ, CheckResult, Failure, State
 
 

@@ -15,7 +15,8 @@ from typing import Any
 from notebook_course import NOTEBOOK, POINTS, cells
 
 from grader.gradebook import write_results
-from grader.quiz import Question, judge, waiting
+from grader.quiz import judge, waiting
+from grader.quiz_keys import Question
 from grader.records import CheckResult, Failure, Finding, PartScore, Place, Severity, State, Verdict
 from grader.reports.html import verdict_html
 

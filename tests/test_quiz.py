@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from grader.errors import AuthoringError
 from grader.notebook import Cell
-from grader.quiz import asked, judge, questions, waiting, without_key
-from grader.quiz_keys import Question
+from grader.quiz import judge, waiting
+from grader.quiz_keys import Question, asked, questions, without_key
 from grader.records import CheckResult, Failure, State
 
 

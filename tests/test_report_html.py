@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from live_markup import EVIL, Markup
 from tiny_course import MEASURED
 
-from grader.quiz import Question, judge, waiting
+from grader.quiz import judge, waiting
+from grader.quiz_keys import Question
 from grader.records import QUIZ, CheckResult, Failure, Finding, PartScore, Place, Severity, State, Verdict
 from grader.reports.html import MAX_LINES, MAX_TOLD, kernels_html, question_html, verdict_html
 from grader.reports.markup import TAGS

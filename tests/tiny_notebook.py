@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from grader.quiz import without_key
+from grader.quiz_keys import without_key
 
 NAME = "doubling.ipynb"
 POINTS = {"correctness": 50, "technique": 20, "speed": 20, "quiz": 10}

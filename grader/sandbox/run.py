@@ -23,9 +23,10 @@ from grader.plan import LaunchPlan
 from grader.problem import Inputs
 from grader.records import KernelPrints, Outcome
 from grader.sandbox.answers import checked, failure_of_death, fill_arrays, outputs_of
+from grader.sandbox.ends import Death, Reply
 from grader.sandbox.limits import Limits
 from grader.sandbox.protocol import Message
-from grader.sandbox.warm_child import Death, Reply, WarmChild
+from grader.sandbox.warm_child import WarmChild
 
 # The runner stops a kernel itself, and says at which line, before the limit on its process does.
 SHARE_FOR_KERNELS = 0.85

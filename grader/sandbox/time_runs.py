@@ -19,9 +19,10 @@ from grader.problem import Inputs
 from grader.records import Failure, Outcome
 from grader.roofline import Peaks
 from grader.sandbox.answers import checked, failure_of_death, fill_arrays, outputs_of
+from grader.sandbox.ends import Death
 from grader.sandbox.limits import Limits
 from grader.sandbox.protocol import Message
-from grader.sandbox.warm_child import Death, WarmChild
+from grader.sandbox.warm_child import WarmChild
 
 # A kernel of which no more than two runs fit into a check's time is slow, not endless: one that counts is enough to say
 # how slow. The rest of the time is for the run that was begun last, and for bringing back what came of all.

@@ -26,8 +26,6 @@ from grader.sandbox.launch import CLOSE_SECONDS, Zygote, remove_folder
 from grader.sandbox.limits import Limits
 from grader.sandbox.protocol import Message
 
-__all__ = ["Death", "Reply", "WarmChild"]
-
 
 class WarmChild:
     """A child process that has imported everything slow and forks one job per call.

@@ -11,9 +11,10 @@ import pytest
 from hypothesis import settings
 
 from grader.sandbox import launch
+from grader.sandbox.ends import Death, Reply
 from grader.sandbox.limits import Limits
 from grader.sandbox.protocol import Message
-from grader.sandbox.warm_child import Death, Reply, WarmChild
+from grader.sandbox.warm_child import WarmChild
 
 # A slow machine makes no test wrong.
 settings.register_profile("unhurried", deadline=None)

@@ -17,9 +17,10 @@ import pytest
 
 from grader.errors import ChildFault
 from grader.sandbox import ends, exchange, job_processes
+from grader.sandbox.ends import Death, Reply
 from grader.sandbox.limits import Limits
 from grader.sandbox.protocol import Message
-from grader.sandbox.warm_child import Death, Reply, WarmChild
+from grader.sandbox.warm_child import WarmChild
 
 Run = Callable[..., Reply | Death]
 AssertDies = Callable[[int], None]

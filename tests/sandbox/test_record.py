@@ -18,12 +18,13 @@ from grader.gpu_models import DEFAULT
 from grader.plan import LaunchPlan
 from grader.problem import Output
 from grader.records import Failure
+from grader.sandbox.ends import Death, Reply
 from grader.sandbox.frames import encode
 from grader.sandbox.limits import Limits
 from grader.sandbox.no_plan import failure_of
 from grader.sandbox.protocol import Message
 from grader.sandbox.record import Call, record, request_for
-from grader.sandbox.warm_child import Death, Reply, WarmChild
+from grader.sandbox.warm_child import WarmChild
 
 LIMITS = Limits(cpu_seconds=5, wall_seconds=10)
 INPUTS = {"x": np.zeros(5, np.float32), "alpha": np.float32(2), "n": 7, "flag": True, "out": Output((5,), np.float32)}

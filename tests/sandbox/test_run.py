@@ -10,10 +10,10 @@ import pytest
 from grader.errors import ChildFault, DeviceFault
 from grader.gpu_models import DEFAULT
 from grader.plan import LaunchPlan
+from grader.sandbox.ends import Death, Reply
 from grader.sandbox.limits import Limits
 from grader.sandbox.protocol import Message
 from grader.sandbox.run import describe_gpu, run
-from grader.sandbox.warm_child import Death, Reply
 
 PRINTED = "a print\nTraceback (most recent call last):\n  File \"a.py\", line 3, in handle\nKeyError: 'what it was'\n\n"
 

@@ -12,10 +12,10 @@ from grader.gpu_models import DEFAULT
 from grader.plan import LaunchPlan
 from grader.problem import Output
 from grader.records import MAX_PRINTED_LINE, MAX_PRINTED_LINES, KernelPrints, Outcome
+from grader.sandbox.ends import Death, Reply
 from grader.sandbox.limits import Limits
 from grader.sandbox.protocol import Message
 from grader.sandbox.run import describe_gpu, run
-from grader.sandbox.warm_child import Death, Reply
 
 RUN: dict[str, Any] = {
     "findings": [],

@@ -16,9 +16,10 @@ from processes import alive, descendants, wait_until
 
 from grader.errors import ChildFault
 from grader.sandbox import exchange, launch
+from grader.sandbox.ends import Death, Reply
 from grader.sandbox.limits import Limits
 from grader.sandbox.protocol import Message
-from grader.sandbox.warm_child import Death, Reply, WarmChild
+from grader.sandbox.warm_child import WarmChild
 
 LIMITS = Limits(cpu_seconds=20, wall_seconds=30)
 AssertDies = Callable[[int], None]
