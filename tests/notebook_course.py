@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 from typing import Any
 
 import tiny_course as tiny
+import tiny_notebook
 
 ROOT = Path(__file__).parents[1]
 NOTEBOOK = "doubling.ipynb"
@@ -24,9 +24,7 @@ why_1 = {{5: "{WHY}"}}
 
 def cell(cell_id: str, source: str, kind: str = "code", **nbgrader: Any) -> dict[str, Any]:
     """A cell of a source notebook; ``nbgrader`` is its metadata, if it has any."""
-    made: dict[str, Any] = {"cell_type": kind, "id": cell_id, "metadata": {}, "source": source.splitlines(True)}
-    if kind == "code":
-        made |= {"execution_count": None, "outputs": []}
+    made = tiny_notebook.code(cell_id, source) if kind == "code" else tiny_notebook.markdown(cell_id, source)
     if nbgrader:
         flags = {"grade": False, "solution": False, "locked": False, "task": False}
         made["metadata"]["nbgrader"] = {"schema_version": 3, **flags, "grade_id": cell_id, **nbgrader}
@@ -45,10 +43,8 @@ def cells() -> list[dict[str, Any]]:
 
 
 def notebook_text(made: list[dict[str, Any]]) -> str:
-    """A notebook of these cells."""
-    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
-    notebook = {"cells": made, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
-    return json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
+    """The text of a notebook of these cells."""
+    return tiny_notebook.text_of(tiny_notebook.notebook(made))
 
 
 def write_notebook_course(root: Path, **changed: str) -> Path:

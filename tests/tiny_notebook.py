@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -69,10 +69,25 @@ def grade_cell(part: str, points: float) -> Json:
     return code(part, f"%check {part}", **flags, grade_id=part, points=points)
 
 
+def notebook(cells: Sequence[Json]) -> Json:
+    """A notebook of these cells."""
+    return {
+        "cells": list(cells),
+        "metadata": {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}},
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+
+
+def text_of(made: Json) -> str:
+    """A notebook as nbformat writes it."""
+    return json.dumps(made, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
+
+
 def document() -> Json:
     """The source notebook, to be changed."""
-    return {
-        "cells": [
+    return notebook(
+        [
             markdown("title", OPENING),
             code("load", "%load_ext grader"),
             markdown("question-1", "What shares an instruction?"),
@@ -80,11 +95,8 @@ def document() -> Json:
             markdown("question-2", "Which element does thread 5 of block 2 own?"),
             answer_cell(2, ANSWER_2),
             *(grade_cell(part, points) for part, points in POINTS.items()),
-        ],
-        "metadata": {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}},
-        "nbformat": 4,
-        "nbformat_minor": 5,
-    }
+        ]
+    )
 
 
 def answered(answers: Mapping[str, str]) -> Json:
@@ -99,8 +111,7 @@ def answered(answers: Mapping[str, str]) -> Json:
 
 def write(folder: Path, made: Json, name: str = NAME) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(made, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
-    (folder / name).write_text(text, encoding="utf-8")
+    (folder / name).write_text(text_of(made), encoding="utf-8")
     return folder
 
 
