@@ -15,7 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from grader import handed_in as module
-from grader.handed_in import HandedIn, handed_in
+from grader.chosen_files import HandedIn
+from grader.handed_in import handed_in
 from grader.intake import student_name_problem
 from grader.notebook import MAX_NOTEBOOK_BYTES
 
