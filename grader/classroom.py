@@ -12,10 +12,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-from grader.course import Assignment
+from grader.course import Assignment, Course
 from grader.device_names import DeviceName
 from grader.dry_run import DryRunOf
-from grader.errors import CourseError, Fault, GraderError
+from grader.errors import CourseError, Fault, GraderError, UsageError
 from grader.judge import RACES_LATER
 from grader.records import CheckResult, PartScore, State, Verdict, date_now
 from grader.scoring import score, settled
@@ -46,6 +46,12 @@ class Task:
     seed: int | None = None
     races: Literal["now", "later", "alone"] = "now"
     dry_run: DryRunOf | Literal[""] = ""
+
+
+def require_sandbox(course: Course) -> None:
+    """Raise UsageError where course.yml demands more of a class's sandbox than there is."""
+    if course.grading.sandbox == "strict":
+        raise UsageError(f"{course.file} demands the sandbox level 'strict'; this version reaches 'limits'")
 
 
 def grade(

@@ -24,6 +24,7 @@ from grader.records import PARTS, Verdict
 from grader.reports.json import from_json, to_json
 from grader.reports.text import one_line
 
+RESULTS = "results"  # the folder, where nobody asks for another one
 # A spreadsheet runs a cell that begins with one of these as a formula (OWASP, "CSV Injection").
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")
 MAX_CELL = 500

@@ -15,6 +15,7 @@ from grader.records import Failure
 
 # Beside kernels.py and the assignment's notebooks, all that nbgrader's steps need of a submission.
 CARRIED = ("timestamp.txt", "submission_secret.txt")
+MAX_CARRIED = 1000  # bytes of each; nbgrader writes a line into it
 MAX_NAME_BYTES = 200  # file systems allow 255, and a name gets endings
 NO_FILE = "no-file"
 COPY = "Hand in the file itself, not a link to it."

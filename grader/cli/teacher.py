@@ -34,7 +34,14 @@ def grade(
     is in results/NN.partial.json and results/NN.partial.csv.
     """
     from grader.class_folder import submissions, timestamp_of
-    from grader.classroom import NOTHING_HANDED_IN, Task, by_student, not_judged, nothing_handed_in
+    from grader.classroom import (
+        NOTHING_HANDED_IN,
+        Task,
+        by_student,
+        not_judged,
+        nothing_handed_in,
+        require_sandbox,
+    )
     from grader.classroom import grade as grade_class
     from grader.gradebook import PartialResults, write_results
     from grader.judging import judge_task, require_device_once
@@ -46,8 +53,7 @@ def grade(
     course = course_here()
     policy = course.assignment(assignment)
     checks = solutions_folder(course, policy.name)
-    if course.grading.sandbox == "strict":
-        raise UsageError(f"{course.file} demands the sandbox level 'strict'; this version reaches 'limits'")
+    require_sandbox(course)
     if not submitted.is_dir():
         raise UsageError(f"expected a folder {submitted} with <student>/{policy.name}, found none")
     handed_in, absent = submissions(submitted, policy.name)

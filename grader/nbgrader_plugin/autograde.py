@@ -25,7 +25,7 @@ from grader import classroom
 from grader.class_folder import submissions, timestamp_of
 from grader.course import FILE_NAME, Assignment, Course, load_course
 from grader.errors import UsageError
-from grader.gradebook import merge_results
+from grader.gradebook import RESULTS, merge_results
 from grader.intake import student_name_problem
 from grader.late import TIMESTAMP_FILE, with_penalty
 from grader.nbgrader_plugin import bonuses
@@ -36,10 +36,9 @@ from grader.nbgrader_plugin.guard import CourseConverter
 from grader.nbgrader_plugin.open_scores import extension_of, open_all, waiting_among
 from grader.nbgrader_plugin.staging import Staged, stage_submission
 from grader.nbgrader_plugin.workplace import attributes, working_in
-from grader.records import Verdict
+from grader.records import KERNELS_FILE, Verdict
 from grader.release import SOLUTIONS
 
-RESULTS = "results"
 NONE: frozenset[float] = frozenset()
 MAX_ID = 128  # characters of a student's id in nbgrader's gradebook
 
@@ -66,8 +65,7 @@ class CourseAutograde(CourseConverter, Autograde):
         with told(self.log):
             require_judge(self.sanitize_preprocessors, self.autograde_preprocessors)
             course = load_course(root / FILE_NAME)
-            if course.grading.sandbox == "strict":
-                raise UsageError(f"{course.file} demands the sandbox level 'strict'; this version reaches 'limits'")
+            classroom.require_sandbox(course)
             assignment = course.assignment(self.coursedir.assignment_id)
             handed_in, refused = self._handed_in(root, assignment.name)
             if not handed_in:
@@ -193,7 +191,7 @@ class CourseAutograde(CourseConverter, Autograde):
                 self.log.warning("%s: %s", student, sentence)
             self.verdicts[student] = of_these_bytes(verdict, made, assignment)
             if made.sha256:
-                self.kernels[student] = (place / "kernels.py").read_bytes()
+                self.kernels[student] = (place / KERNELS_FILE).read_bytes()
         self._write_results(course, assignment, due)
         with (
             attributes(

@@ -17,18 +17,16 @@ from typing import Any
 from nbgrader.exchange.default import ExchangeCollect, ExchangeReleaseAssignment, ExchangeReleaseFeedback
 from nbgrader.utils import parse_utc
 
+from grader import quiz_folder
 from grader.course import FILE_NAME, load_course
 from grader.errors import GraderError
-from grader.intake import CARRIED, NO_FILE, ordinary_bytes, student_name_problem
+from grader.intake import CARRIED, MAX_CARRIED, NO_FILE, ordinary_bytes, student_name_problem
 from grader.late import TIMESTAMP_FILE, read_timestamp
 from grader.nbgrader_plugin.generate import notebooks
 from grader.nbgrader_plugin.staging import limits_of
 from grader.nbgrader_plugin.workplace import attributes, student_folders, working_in
-from grader.notebook import SUFFIX
 from grader.records import Failure
 from grader.release import SOLUTIONS, build
-
-MAX_CARRIED = 4096  # bytes; nbgrader writes a line into each
 
 
 class FreshRelease(ExchangeReleaseAssignment):
@@ -192,7 +190,7 @@ class SafeCollect(ExchangeCollect):
         """What is taken of a folder in the exchange, by name."""
         source = Path(self.coursedir.root) / SOLUTIONS / self.coursedir.assignment_id
         files = {}
-        for name, limit in limits_of(path.name for path in source.glob(f"*{SUFFIX}")).items():
+        for name, limit in limits_of(path.name for path in quiz_folder.notebooks(source)).items():
             content = ordinary_bytes(src / name, limit)
             if not isinstance(content, Failure):
                 files[name] = content

@@ -20,8 +20,8 @@ from pydantic import ValidationError
 from traitlets.config import Config
 
 from grader.course import FILE_NAME, Course, load_course
-from grader.gradebook import read_results
-from grader.intake import CARRIED, NO_FILE, ordinary_bytes
+from grader.gradebook import RESULTS, read_results
+from grader.intake import CARRIED, MAX_CARRIED, NO_FILE, ordinary_bytes
 from grader.late import MAX_TIMESTAMP, TIMESTAMP_FILE
 from grader.nbgrader_plugin import feedback_page
 from grader.nbgrader_plugin.generate import told
@@ -36,7 +36,6 @@ from grader.submission import MAX_BYTES, Submission, read_submission
 
 TEMPLATE = "course_feedback"
 TEMPLATES = Path(__file__).parent / "templates"
-RESULTS = "results"
 PAGE = ".html"
 PAGES_END = b"</html>"  # of the template
 MAX_PAGE = 8 * MAX_NOTEBOOK_BYTES
@@ -110,7 +109,7 @@ class CourseFeedback(CourseConverter, GenerateFeedback):
             if not into.is_dir():
                 refused.append(f"{folder}: there is no notebook to give feedback on: autograde it again")
             for file in CARRIED if into.is_dir() else ():
-                content = ordinary_bytes(folder / file, MAX_BYTES)
+                content = ordinary_bytes(folder / file, MAX_CARRIED)
                 if isinstance(content, bytes) and (file != TIMESTAMP_FILE or _names_a_moment(content)):
                     (into / file).write_bytes(content)
                 elif isinstance(content, bytes) or content.kind != NO_FILE:

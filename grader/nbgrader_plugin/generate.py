@@ -24,6 +24,7 @@ from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import SaveCells
 from traitlets.config import Config
 
+from grader import quiz_folder
 from grader.course import FILE_NAME, Course, load_course
 from grader.errors import GraderError, ReleaseError
 from grader.nbgrader_plugin.guard import CourseConverter, Guard
@@ -75,7 +76,7 @@ def _convert(staged: Path, root: Path, course: Course, name: str, parent: Any, *
     """
     source, done = staged / "source" / name, staged / "release"
     source.mkdir(parents=True)
-    found = sorted((course.file.parent / SOLUTIONS / name).glob(f"*{SUFFIX}"))
+    found = quiz_folder.notebooks(course.file.parent / SOLUTIONS / name)
     if not found:
         return {}
     for path in found:

@@ -19,7 +19,7 @@ from typing import Any
 import nbformat
 from nbgrader import utils
 
-from grader.intake import CARRIED, NO_FILE, ordinary_bytes
+from grader.intake import CARRIED, MAX_CARRIED, NO_FILE, ordinary_bytes
 from grader.late import TIMESTAMP_FILE, read_timestamp
 from grader.notebook import MAX_NOTEBOOK_BYTES, NotebookError, read_cells, sources
 from grader.records import KERNELS_FILE, Failure
@@ -27,7 +27,6 @@ from grader.reports.text import clean
 from grader.submission import MAX_BYTES
 
 NOTEBOOK_FORMAT = 4
-MAX_TEXT_FILE = 1000  # bytes of timestamp.txt and submission_secret.txt
 # Of one answer, what a person reads of it; an answer that is judged is far shorter.
 MAX_ANSWER = 20_000
 
@@ -42,7 +41,7 @@ class Staged:
 
 def limits_of(notebooks: Iterable[str]) -> dict[str, int]:
     """The names of all that is taken from a submission, with the most bytes of each."""
-    names = {KERNELS_FILE: MAX_BYTES, **dict.fromkeys(CARRIED, MAX_TEXT_FILE)}
+    names = {KERNELS_FILE: MAX_BYTES, **dict.fromkeys(CARRIED, MAX_CARRIED)}
     return names | dict.fromkeys(notebooks, MAX_NOTEBOOK_BYTES)
 
 

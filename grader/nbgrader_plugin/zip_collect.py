@@ -15,6 +15,7 @@ from nbgrader.plugins.zipcollect import ExtractorPlugin, FileNameCollectorPlugin
 from grader.errors import UsageError
 from grader.handed_in import handed_in
 from grader.nbgrader_plugin.late_penalty import course_of_converter
+from grader.quiz_folder import notebooks
 from grader.release import SOLUTIONS
 
 # Folders that instructors have around those of students.
@@ -29,11 +30,11 @@ class Unpack(ExtractorPlugin):
         app = self.parent
         course = course_of_converter(app)
         name = course.assignment(app.coursedir.assignment_id).name
-        notebooks = sorted(path.name for path in (course.file.parent / SOLUTIONS / name).glob("*.ipynb"))
+        names = [path.name for path in notebooks(course.file.parent / SOLUTIONS / name)]
         # nbgrader's own default is a pattern, too, for one LMS: only one that somebody has set is meant.
         pattern = str(self.config.FileNameCollectorPlugin.get("named_regexp", ""))
         try:
-            found = handed_in(Path(archive_path), notebooks, pattern, (*TOP, name))
+            found = handed_in(Path(archive_path), names, pattern, (*TOP, name))
         except re.error as error:
             raise UsageError(f"FileNameCollectorPlugin.named_regexp is no regular expression: {error}") from error
         for student, files in found.files.items():
