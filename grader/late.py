@@ -31,6 +31,11 @@ def days_late(late: Late, seconds_late: float) -> int:
     return max(0, math.ceil((Fraction(seconds_late) - Fraction(late.grace)) / DAY))
 
 
+def days_text(days: int) -> str:
+    """How many days late, in words."""
+    return f"{days} {'day' if days == 1 else 'days'} late"
+
+
 def penalty(late: Late, seconds_late: float, earned: float) -> float:
     """Points off, 0 to ``earned``, in hundredths, half up; 0 for what earned nothing. Raises ValueError as above."""
     percent = min(days_late(late, seconds_late) * exact(late.per_day), exact(late.cap))
@@ -86,7 +91,7 @@ def with_penalty(verdict: Verdict, late: Late, due: datetime | None, handed_in_a
     earned = verdict.earned
     lost = 0.0 if earned is None else penalty(late, seconds, earned)
     days = days_late(late, seconds)
-    told = f"{days} {'day' if days == 1 else 'days'} late"
+    told = days_text(days)
     if earned is not None:
         told += f": {lost:g} points off, which leaves {round(earned - lost, 2):g}"
     return replace(

@@ -6,7 +6,7 @@ so, and comes from ``grader.reports.html`` or through ``sanitized``; all else is
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,10 +15,10 @@ from nbconvert.preprocessors.sanitize import SanitizeHTML
 from nbgrader import utils
 
 from grader.export_row import Row
-from grader.late import days_late
+from grader.late import days_late, days_text
 from grader.nbgrader_plugin.grade_rows import waits
 from grader.records import QUIZ, Verdict
-from grader.reports.check_functions import functions
+from grader.reports.check_functions import Function, functions
 from grader.reports.coloured import coloured
 from grader.reports.html import question_html, verdict_html
 from grader.reports.text import clean
@@ -99,13 +99,14 @@ def lines(grades: Sequence[Any], verdict: Verdict | None) -> dict[str, Line]:
 
 def _line(grade: Any, verdict: Verdict | None) -> Line:
     points = float(grade.max_score)
+    told = functions([c for c in verdict.checks if c.part == grade.name], {}) if verdict is not None else []
     if waits(grade):
-        return Line(grade.name, OPEN, figure(points), "open", _waits_for(grade.name, verdict))
+        return Line(grade.name, OPEN, figure(points), "open", _waits_for(told))
     score = float(grade.score)
     notes = ["by hand"] if grade.manual_score is not None else []
     if grade.extra_credit:
         notes.append(f"{figure(grade.extra_credit)} of them extra")
-    failed = _failed(grade.name, verdict)
+    failed = _failed(told)
     if failed and grade.manual_score is None:
         notes.append(failed)
     return Line(grade.name, figure(score), figure(points), "full" if score >= points else "lost", "; ".join(notes))
@@ -116,37 +117,31 @@ def figure(points: float) -> str:
     return f"{round(float(points), 2):.10g}"
 
 
-def _failed(part: str, verdict: Verdict | None) -> str:
-    checks = [check for check in verdict.checks if check.part == part] if verdict is not None else []
-    names = [function.name for function in functions(checks, {}) if function.passed is False]
+def _failed(told: Iterable[Function]) -> str:
     # Hidden ones have no names, and how many there are is for their sentences to say.
-    named = list(dict.fromkeys(names))
+    named = list(dict.fromkeys(function.name for function in told if function.passed is False))
     more = len(named) - MAX_NAMED
     return f"not passed: {', '.join(named[:MAX_NAMED])}{f' and {more} more' if more > 0 else ''}" if named else ""
 
 
-def _waits_for(part: str, verdict: Verdict | None) -> str:
-    checks = [check for check in verdict.checks if check.part == part] if verdict is not None else []
-    reasons = [function.reason for function in functions(checks, {}) if function.passed is None]
-    return clean(reasons[0]) if reasons else "not judged yet"
+def _waits_for(told: Iterable[Function]) -> str:
+    return next((clean(function.reason) for function in told if function.passed is None), "not judged yet")
 
 
 def says(row: Row, table: Mapping[str, Line], grades: Sequence[Any], late: Any, seconds_late: float) -> str:
     """How the total comes about: what is judged so far, what is off for being late."""
     days = days_late(late, seconds_late) if late.per_day else 0
-    when = f"{days} {'day' if days == 1 else 'days'} late"
+    when = days_text(days)
     if row.raw is None or row.score is None:
         judged = [grade for grade in grades if table[grade.name].state != "open"]
-        earned, of = (figure(sum(float(value) for value in found)) for found in _sums(judged))
-        text = f"So far {earned} of the {of} points that have been judged; {figure(row.max_score)} in all."
+        earned, of = sum(float(grade.score) for grade in judged), sum(float(grade.max_score) for grade in judged)
+        text = (
+            f"So far {figure(earned)} of the {figure(of)} points that have been judged; {figure(row.max_score)} in all."
+        )
         return f"{text} Handed in {when}: points for that will be off the total." if days else text
     if row.penalty:
         return f"{figure(row.raw)} points earned, {figure(row.penalty)} off for being {when}."
     return f"Handed in {when}." if days else ""
-
-
-def _sums(grades: Sequence[Any]) -> tuple[list[float], list[float]]:
-    return [grade.score for grade in grades], [grade.max_score for grade in grades]
 
 
 def reports(nb: Any, table: Mapping[str, Line], verdict: Verdict | None) -> tuple[Report, ...]:

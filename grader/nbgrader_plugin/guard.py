@@ -23,11 +23,15 @@ class CourseConverter:
     """Mix-in that marks a converter as one of this course's: it works on staged folders only."""
 
 
-class Guard(NbGraderPreprocessor):
-    """Refuses to work for any converter that is no ``CourseConverter``."""
+class CoursePreprocessor(NbGraderPreprocessor):
+    """A step of this course's in one of nbgrader's lists."""
 
     # nbgrader hands this option to all preprocessors and warns where one does not have it.
     display_data_priority = List([], help="Of no use here.").tag(config=True)
+
+
+class Guard(CoursePreprocessor):
+    """Refuses to work for any converter that is no ``CourseConverter``."""
 
     def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
         """The notebook as it is. Raises NotOurs."""

@@ -10,16 +10,15 @@ goes to ``SaveJudgedGrades``. No line of a student's runs here.
 
 from __future__ import annotations
 
-import html
 from dataclasses import dataclass
 from typing import Any
 
 from nbformat.v4 import new_code_cell, new_output
 from nbgrader import utils
-from nbgrader.preprocessors import NbGraderPreprocessor
-from traitlets import List
 
+from grader.nbgrader_plugin.guard import CoursePreprocessor
 from grader.records import KERNELS_FILE, QUIZ, State, Verdict
+from grader.reports import markup
 from grader.reports.html import kernels_html, question_html, verdict_html
 from grader.reports.text import clean
 from grader.reports.view import findings_for_student, for_student
@@ -33,11 +32,8 @@ class Judged:
     bonus: float | None = None
 
 
-class JudgeSubmission(NbGraderPreprocessor):
+class JudgeSubmission(CoursePreprocessor):
     """Puts what was judged into grade cells, and each answer's judgement below it; last, the student's kernels.py."""
-
-    # nbgrader hands this option to all preprocessors and warns where one does not have it.
-    display_data_priority = List([], help="Of no use here.").tag(config=True)
 
     def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
         """The notebook with outputs. Raises KeyError for a student without a verdict: nothing is saved, then."""
@@ -92,7 +88,7 @@ def _output(points: float | None, why: str, verdict: Verdict, part: str) -> Any:
     if points is None:
         return _shown(why, report)
     if why:
-        report = f"<b>{html.escape(clean(why))}</b>{report}"
+        report = markup.bold(why) + report
     data = {"text/plain": repr(float(points)), "text/html": report}
     return new_output("execute_result", data, execution_count=None)
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from nbgrader.preprocessors import SaveAutoGrades
-from traitlets import List
 
 from grader.nbgrader_plugin.bonuses import SPEED, is_ours
+from grader.nbgrader_plugin.guard import CoursePreprocessor
 from grader.nbgrader_plugin.judge_submission import Judged
 
 
@@ -19,17 +19,15 @@ class NotJudged(RuntimeError):
     """A notebook came here that ``JudgeSubmission`` has not seen: nbgrader would give it full marks."""
 
 
-class SaveJudgedGrades(SaveAutoGrades):
+class SaveJudgedGrades(CoursePreprocessor, SaveAutoGrades):
     """nbgrader's, but for cells that wait for their score, and for the bonus, which is extra credit."""
-
-    display_data_priority = List([], help="Of no use here.").tag(config=True)
 
     def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
         """The notebook as it is. Raises NotJudged."""
         if not isinstance(resources["nbgrader"].get("judged"), Judged):
             raise NotJudged("expected JudgeSubmission before SaveJudgedGrades: nothing was judged, so nothing is saved")
-        nb, resources = super().preprocess(nb, resources)
-        return nb, resources
+        saved: tuple[Any, Any] = super().preprocess(nb, resources)
+        return saved
 
     def _add_score(self, cell: Any, resources: Any) -> None:
         judged: Judged = resources["nbgrader"]["judged"]
