@@ -69,7 +69,7 @@ def _float16_shows(entry: str, sizes: Mapping[str, Any]) -> bool:
     if entry == "softmax":
         return bool(sizes["rows"] >= 2 and sizes["cols"] >= 2)
     if entry == "attention":
-        return bool(sizes["n"] >= 17)
+        return bool(sizes["n"] >= 3 and sizes["d"] >= 2)
     return True
 
 

@@ -6,7 +6,7 @@ SCORES_AT_ONCE = "use the scores of a tile of keys at once; rescale what you hav
 
 
 @pytest.mark.part("correctness")
-@pytest.mark.parametrize(("rows", "cols"), [(1, 2), (3, 33), (33, 31), (5, 1023)])
+@pytest.mark.parametrize(("rows", "cols"), [(2, 3), (3, 33), (33, 31), (5, 1023)])
 def test_softmax_is_right_for_any_shape(submission, rows, cols):
     """Each row of out is the softmax of that row of x, for short rows and for rows longer than the block."""
     submission.check("softmax", rows=rows, cols=cols)
@@ -19,7 +19,7 @@ def test_softmax_of_huge_logits(submission):
 
 
 @pytest.mark.part("correctness")
-@pytest.mark.parametrize(("heads", "n", "d"), [(1, 2, 1), (2, 33, 16), (1, 47, 128)])
+@pytest.mark.parametrize(("heads", "n", "d"), [(1, 3, 2), (2, 33, 16), (1, 47, 128)])
 def test_attention_is_right_for_any_shape(submission, heads, n, d):
     """out is softmax(q k / sqrt(d)) v for every head, where every query sees all keys."""
     submission.check("attention", heads=heads, n=n, d=d, causal=False)
