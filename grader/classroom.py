@@ -17,7 +17,7 @@ from grader.device_names import DeviceName
 from grader.dry_run import DryRunOf
 from grader.errors import CourseError, Fault, GraderError, UsageError
 from grader.judge import RACES_LATER
-from grader.records import CheckResult, PartScore, State, Verdict, date_now
+from grader.records import NOTHING_HANDED_IN, CheckResult, PartScore, State, Verdict, date_now
 from grader.scoring import score, settled
 from grader.worker_pool import WorkerPool
 
@@ -25,7 +25,6 @@ Judge = Callable[["Task"], Verdict]
 Progress = Callable[[int, int, Verdict], None]
 MakeExecutor = Callable[[int], Executor]
 WithoutGpu = Literal["wait", "scale"]
-NOTHING_HANDED_IN = "nothing handed in"
 
 
 @dataclass(frozen=True)

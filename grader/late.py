@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from fractions import Fraction
 from zoneinfo import ZoneInfo
 
@@ -49,6 +49,11 @@ def seconds_late(due: datetime | None, handed_in_at: datetime | None) -> float:
     return max(0.0, (handed_in_at - due).total_seconds())
 
 
+def not_due(due: datetime | None, now: datetime) -> str:
+    """``not due until …`` where ``due`` is still to come; "" where it has passed, or there is no such date."""
+    return "" if due is None or due <= now else f"not due until {due.isoformat(' ', 'minutes')}"
+
+
 def read_timestamp(text: str) -> datetime | None:
     """The moment that a timestamp.txt names, in UTC; None if it names none.
 
@@ -78,16 +83,23 @@ def _zone(name: str) -> tzinfo:
         return UTC
 
 
-def with_penalty(verdict: Verdict, late: Late, due: datetime | None, handed_in_at: datetime | str | None) -> Verdict:
+def with_penalty(
+    verdict: Verdict,
+    late: Late,
+    due: datetime | None,
+    handed_in_at: datetime | str | None,
+    extension: timedelta = timedelta(),
+) -> Verdict:
     """``verdict`` with when it was handed in, how late that is, and the points off; nothing off an open total.
 
     ``handed_in_at`` is what ``class_folder.timestamp_of`` answers: a str says why the moment is not known.
+    ``extension``: by how much the student's due date is later. What an earlier call has said is said no more.
     """
     if handed_in_at is None or not verdict.handed_in:
         return verdict
     if isinstance(handed_in_at, str):
-        return replace(verdict, summary=f"{verdict.summary}; {handed_in_at}")
-    seconds = seconds_late(due, handed_in_at)
+        return _noted(verdict, handed_in_at)
+    seconds = seconds_late(due + extension if due is not None else None, handed_in_at)
     earned = verdict.earned
     lost = 0.0 if earned is None else penalty(late, seconds, earned)
     days = days_late(late, seconds)
@@ -95,9 +107,16 @@ def with_penalty(verdict: Verdict, late: Late, due: datetime | None, handed_in_a
     if earned is not None:
         told += f": {lost:g} points off, which leaves {round(earned - lost, 2):g}"
     return replace(
-        verdict,
+        _noted(verdict, told if days and late.per_day else ""),
         handed_in_at=handed_in_at.isoformat(timespec="seconds"),
         late_seconds=seconds,
         penalty=lost,
-        summary=f"{verdict.summary}; {told}" if days and late.per_day else verdict.summary,
+        extension_seconds=extension.total_seconds(),
     )
+
+
+def _noted(verdict: Verdict, note: str) -> Verdict:
+    """``verdict`` whose sentence ends with ``note``, in the place of the note that it has."""
+    end = "." if verdict.summary.endswith(".") else ""
+    sentence = verdict.summary.removesuffix(".").removesuffix(f"; {verdict.late_note}" if verdict.late_note else "")
+    return replace(verdict, summary=f"{sentence}; {note}{end}" if note else f"{sentence}{end}", late_note=note)

@@ -34,6 +34,7 @@ MAX_PRINTED_LINE = 200  # characters
 KERNELS_FILE = "kernels.py"
 PartName = Literal["correctness", "technique", "speed", "quiz"]
 PARTS: tuple[PartName, ...] = get_args(PartName)
+NOTHING_HANDED_IN = "nothing handed in"  # all that is to be said of a student without a submission
 QUIZ: PartName = "quiz"  # its checks are the questions of a notebook
 
 
@@ -252,8 +253,9 @@ class Verdict:
     ``seed`` drew the inputs, None where nothing was judged: the instructor's, never a student's. ``date`` is when it
     was judged, in UTC (ISO 8601). ``handed_in`` is False for a student without a submission: 0 points, no check.
     ``handed_in_at`` is when that was, in UTC (ISO 8601), "" if unknown; ``late_seconds`` is since the due date, and
-    ``penalty`` the points off for it. ``bonus`` are points beyond ``points``, for speed; None where there are none to
-    be had, or where nothing was measured.
+    ``penalty`` the points off for it; ``extension_seconds`` is by how much the student's due date is later,
+    ``late_note`` what ``summary`` ends with about all this. ``bonus`` are points beyond ``points``, for speed; None
+    where there are none to be had, or where nothing was measured.
     """
 
     student: str
@@ -274,6 +276,8 @@ class Verdict:
     late_seconds: float = 0.0
     penalty: float = 0.0
     bonus: float | None = None
+    extension_seconds: float = 0.0
+    late_note: str = ""
 
     @property
     def earned(self) -> float | None:

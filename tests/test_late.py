@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.course import Late
-from grader.late import penalty, read_timestamp, seconds_late, with_penalty
+from grader.late import not_due, penalty, read_timestamp, seconds_late, with_penalty
 from grader.records import PartScore, Verdict
 
 HOUR, DAY = 3600, 86400
@@ -117,6 +117,27 @@ def test_a_verdict_says_how_late_and_what_is_left() -> None:
     assert (found.total, found.penalty, found.final, found.late_seconds) == (80, 16, 64, DAY + 2 * HOUR)
     assert found.handed_in_at == "2027-03-03T00:59:00+00:00"
     assert found.summary == "fine; 2 days late: 16 points off, which leaves 64"
+
+
+def test_a_sentence_has_one_full_stop_and_one_note_on_lateness_however_often_it_is_asked() -> None:
+    verdict = replace(VERDICT, summary="all 3 checks passed; total scaled from 80 points to 100.")
+    once = with_penalty(verdict, POLICY, DUE, DUE + timedelta(days=1, hours=2))
+    assert once.summary == (
+        "all 3 checks passed; total scaled from 80 points to 100; 2 days late: 16 points off, which leaves 64."
+    )
+    again = with_penalty(once, POLICY, DUE + timedelta(days=1), DUE + timedelta(days=1, hours=2))
+    assert (again.penalty, again.summary) == (
+        8,
+        once.summary.replace("2 days late: 16", "1 day late: 8").replace("64", "72"),
+    )
+    extended = with_penalty(once, POLICY, DUE, DUE + timedelta(days=1, hours=2), timedelta(days=3))
+    assert (extended.summary, extended.extension_seconds) == (verdict.summary, 3 * DAY)
+    assert with_penalty(verdict, POLICY, DUE, "no date").summary.endswith("points to 100; no date.")
+
+
+def test_what_is_not_due_says_until_when() -> None:
+    assert not_due(DUE, DUE - timedelta(minutes=1)) == f"not due until {DUE.isoformat(' ', 'minutes')}"
+    assert not_due(DUE, DUE) == not_due(None, DUE) == ""
 
 
 def test_a_moment_that_is_not_known_takes_nothing_off_and_is_told() -> None:

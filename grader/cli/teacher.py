@@ -35,7 +35,6 @@ def grade(
     """
     from grader.class_folder import submissions, timestamp_of
     from grader.classroom import (
-        NOTHING_HANDED_IN,
         Task,
         by_student,
         not_judged,
@@ -47,6 +46,7 @@ def grade(
     from grader.judging import judge_task, require_device_once
     from grader.late import with_penalty
     from grader.progress import progress_bar
+    from grader.records import NOTHING_HANDED_IN
     from grader.reports.terminal import class_table
     from grader.reports.text import clean
 
