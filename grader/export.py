@@ -11,15 +11,17 @@ import csv
 import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime, timedelta
 
 from grader.course import Assignment, Late
 from grader.export_checks import gradescope_files, junit_files
 from grader.export_row import Row, points_text
 from grader.gradebook import cell
-from grader.late import penalty
-from grader.records import PARTS, Verdict
+from grader.late import not_due, read_timestamp, with_penalty
+from grader.records import NOTHING_HANDED_IN, PARTS, Verdict
 from grader.reports.text import encodable
 from grader.reports.view import for_student
+from grader.scoring import open_notes
 
 # Columns and order of nbgrader's own CSV (nbgrader.plugins.CsvExportPlugin); ours follow them.
 NBGRADER_COLUMNS = (
@@ -31,29 +33,40 @@ NBGRADER_COLUMNS = (
 Writer = Callable[[Sequence[Row]], Mapping[str, str]]
 
 
-def rows_of(verdicts: Iterable[Verdict], assignment: Assignment, late: Late) -> tuple[Row, ...]:
-    """The rows of an assignment's verdicts, the points off being those of today's policy."""
-    rows = []
-    for verdict in map(for_student, verdicts):
-        earned = verdict.earned
-        off = None if earned is None else penalty(late, verdict.late_seconds, earned)
-        rows.append(
-            Row(
-                assignment=verdict.assignment,
-                student=verdict.student,
-                parts={p.part: p.earned if p.judged == p.points else None for p in verdict.parts},
-                raw=earned,
-                penalty=off,
-                score=None if earned is None or off is None else round(earned - off, 2),
-                max_score=verdict.points,
-                due=assignment.due.isoformat() if assignment.due else "",
-                timestamp=verdict.handed_in_at,
-                why=verdict.summary,
-                checks=verdict.checks,
-                part_points={p.part: p.points for p in verdict.parts},
-            )
-        )
-    return tuple(rows)
+def rows_of(verdicts: Iterable[Verdict], assignment: Assignment, late: Late, now: datetime) -> tuple[Row, ...]:
+    """The rows of an assignment's verdicts, the points off being those of today's policy and due date.
+
+    Who has handed in nothing has no score before that date, whenever the class was judged.
+    """
+    return tuple(_row_of(for_student(verdict), assignment, late, now) for verdict in verdicts)
+
+
+def _row_of(verdict: Verdict, assignment: Assignment, late: Late, now: datetime) -> Row:
+    extension = timedelta(seconds=verdict.extension_seconds)
+    verdict = with_penalty(verdict, late, assignment.due, read_timestamp(verdict.handed_in_at), extension)
+    parts = {p.part: p.earned if p.judged == p.points else None for p in verdict.parts}
+    raw, score, why = verdict.earned, verdict.final, verdict.summary
+    points = {p.part: p.points for p in verdict.parts}
+    waits = "" if raw is not None else "; ".join(open_notes(verdict.checks, points) if verdict.checks else ()) or why
+    if not verdict.handed_in and (until := not_due(assignment.due, now)):
+        raw = score = None
+        parts = dict.fromkeys(parts)
+        why = waits = f"{NOTHING_HANDED_IN}, {until}"
+    return Row(
+        assignment=verdict.assignment,
+        student=verdict.student,
+        parts=parts,
+        raw=raw,
+        penalty=None if raw is None else verdict.penalty,
+        score=score,
+        max_score=verdict.points,
+        due=assignment.due.isoformat() if assignment.due else "",
+        timestamp=verdict.handed_in_at,
+        why=why,
+        checks=verdict.checks,
+        part_points=points,
+        waits=waits,
+    )
 
 
 def with_checks(rows: Iterable[Row], verdicts: Iterable[Verdict]) -> tuple[Row, ...]:

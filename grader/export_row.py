@@ -17,7 +17,8 @@ class Row:
 
     ``parts`` maps each part of the assignment to its points, ``raw``, ``penalty`` and ``score`` are points too; None
     where they wait to be judged, and ``why`` says why. ``due`` and ``timestamp`` are dates as text, "" if unknown.
-    ``checks`` are what a student may see, where that is known.
+    ``checks`` are what a student may see, where that is known. ``waits`` says what a missing score waits for, alike for
+    all who wait for the same; ``to_look_at`` names parts with a score by hand from before the judge's last run.
     """
 
     assignment: str
@@ -35,6 +36,8 @@ class Row:
     why: str = ""
     checks: tuple[CheckResult, ...] = ()
     part_points: Mapping[str, float] | None = None
+    waits: str = ""
+    to_look_at: tuple[str, ...] = ()
 
 
 def points_text(points: float | None) -> str:

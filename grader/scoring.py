@@ -162,7 +162,7 @@ def summary(checks: Sequence[CheckResult], parts: Mapping[str, float]) -> str:
     """One sentence why the score is as it is. Shows nothing of a hidden check but its sentence."""
     failed = [c for c in checks if c.state is State.JUDGED and not c.passed]
     judged = [c for c in checks if c.state is State.JUDGED]
-    notes = _waiting(checks, parts)
+    notes = open_notes(checks, parts)
     if failed:
         public = next((c for c in failed if not c.hidden), None)
         why = public.failure.what if public is not None and public.failure is not None else failed[0].sentence
@@ -184,13 +184,13 @@ def _all(checks: Sequence[CheckResult]) -> str:
     return "the only check" if len(checks) == 1 else f"all {len(checks)} checks"
 
 
-def _waiting(checks: Sequence[CheckResult], parts: Mapping[str, float]) -> list[str]:
+def open_notes(checks: Sequence[CheckResult], parts: Mapping[str, float]) -> list[str]:
+    """What has no yes or no, part by part, and why: nothing of a hidden check's reason."""
     notes = []
     for state in (State.NOT_JUDGED, State.NOT_MEASURED):
-        waiting = [c for c in checks if c.state is state]
+        found = [c for c in checks if c.state is state]
         # A quiz waits for another reason than kernels do.
-        of_kernels = [c for c in waiting if c.part != QUIZ]
-        for which in (of_kernels, [c for c in waiting if c.part == QUIZ]):
+        for which in ([c for c in found if c.part != QUIZ], [c for c in found if c.part == QUIZ]):
             if not which:
                 continue
             # A reason may be as long as a traceback, and may quote what a hidden check asked for; it is whole

@@ -7,7 +7,7 @@ import io
 import json
 import unicodedata
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import PurePosixPath
 from xml.etree import ElementTree as ET
 
@@ -30,6 +30,7 @@ ASSIGNMENT = Assignment.model_validate(
         "speed": {"min_speedup": 2, "full_at": 0.5},
     }
 )
+NOW = datetime(2027, 4, 1, tzinfo=UTC)  # when it was due
 LATE = Late.model_validate({"per_day": 10})
 PASSED = CheckResult("test_sizes[n=1]", "correctness", 1, "Each element is right.", False, True, credit=1, seconds=0.25)
 HIDDEN = CheckResult(
@@ -68,6 +69,7 @@ WAITING = replace(
     total=None,
     points_judged=60,
     summary="speed not measured: no GPU",
+    handed_in_at="2027-03-01T10:00:00+00:00",
     late_seconds=0,
 )
 ABSENT = replace(DONE, student="cy", checks=(), total=0.0, handed_in=False, late_seconds=0, handed_in_at="")
@@ -75,7 +77,7 @@ ABSENT = replace(DONE, student="cy", checks=(), total=0.0, handed_in=False, late
 
 @pytest.fixture
 def rows() -> tuple[Row, ...]:
-    return rows_of((DONE, WAITING, ABSENT), ASSIGNMENT, LATE)
+    return rows_of((DONE, WAITING, ABSENT), ASSIGNMENT, LATE, NOW)
 
 
 def table(text: str) -> list[list[str]]:
@@ -98,6 +100,33 @@ def test_a_csv_has_nbgraders_columns_first_and_blanks_for_what_waits(rows: tuple
     assert scores[1]["why"] == "speed not measured: no GPU"
 
 
+def test_what_is_not_due_is_blank_and_points_off_follow_the_due_date_of_today() -> None:
+    before = datetime(2027, 3, 1, 22, 58, tzinfo=UTC)
+    absent, at_midnight = replace(ABSENT, late_note=""), replace(DONE, handed_in_at="2027-03-02T22:59:01+00:00")
+    for now, score in ((before, None), (NOW, 0.0)):
+        (row,) = rows_of([absent], ASSIGNMENT, LATE, now)
+        assert (row.score, row.raw, row.penalty) == (score,) * 3
+    (row,) = rows_of([absent], ASSIGNMENT, LATE, before)
+    assert row.why == row.waits == "nothing handed in, not due until 2027-03-01 23:59+01:00"
+    assert set(row.parts.values()) == {None}
+    for days, off in ((0, 10), (1, 5), (2, 0)):
+        assert ASSIGNMENT.due is not None
+        moved = ASSIGNMENT.model_copy(update={"due": ASSIGNMENT.due + timedelta(days=days)})
+        (row,) = rows_of([at_midnight], moved, LATE, NOW)
+        assert (row.penalty, row.score, f"{off} points off" in row.why) == (off, 50 - off, off > 0)
+    extended = replace(at_midnight, extension_seconds=86400.0)
+    assert rows_of([extended], ASSIGNMENT, LATE, NOW)[0].penalty == 5
+
+
+def test_what_a_score_waits_for_is_alike_for_all_who_wait_for_it() -> None:
+    other = replace(WAITING, student="dan", summary="1 of 2 checks failed; speed not measured: no GPU.")
+    found = rows_of((DONE, WAITING, other), ASSIGNMENT, LATE, NOW)
+    assert [row.waits for row in found] == [
+        "",
+        *["speed not judged: the GPU fell off the bus; speed not measured: no GPU"] * 2,
+    ]
+
+
 def test_canvas_has_points_possible_first_and_finds_students_by_login(rows: tuple[Row, ...]) -> None:
     more = (replace(rows[0], assignment="04", score=7.0, max_score=10.0, first_name="Ada", last_name="King, of L"),)
     (text,) = WRITERS["canvas"]((*more, *rows)).values()
@@ -114,7 +143,7 @@ def test_moodle_has_a_score_and_feedback_for_each_assignment(rows: tuple[Row, ..
     (text,) = WRITERS["moodle"](rows).values()
     assert table(text) == [
         ["Username", "First name", "Last name", "Email address", "03", "03 (feedback)"],
-        ["ada", "", "", "", "45.0", "half of it"],
+        ["ada", "", "", "", "45.0", "half of it; 1 day late: 5 points off, which leaves 45"],
         ["bob", "", "", "", "", "speed not measured: no GPU"],
         ["cy", "", "", "", "0.0", "half of it"],
     ]
@@ -162,7 +191,7 @@ def test_junit_counts_failed_broken_and_skipped_apart(rows: tuple[Row, ...]) -> 
 def test_where_a_class_is_graded_is_not_exported(to: str, folder: str) -> None:
     missing = Failure("no-kernels-file", "There is no kernels.py.", where=folder, advice="put it there")
     checks = (replace(PASSED, passed=False, credit=0.0, failure=missing),)
-    (row,) = rows_of([replace(DONE, checks=checks)], ASSIGNMENT, LATE)
+    (row,) = rows_of([replace(DONE, checks=checks)], ASSIGNMENT, LATE, NOW)
     (text,) = WRITERS[to]([row]).values()
     assert "There is no kernels.py." in text
     assert "course" not in text

@@ -41,8 +41,19 @@ def test_results_become_files_and_who_has_no_score_is_named(root: Path, to: str,
     assert done.returncode == 0, done
     exported = root / "exported"
     assert {str(path.relative_to(exported)) for path in exported.rglob("*") if path.is_file()} == files
-    assert "no score yet: =bob, 01: speed not measured: no GPU" in done.stdout
-    assert "no score yet: ada" not in done.stdout
+    assert "01: no score yet for =bob: speed not measured: no GPU\n" in done.stdout
+    assert "yet for ada" not in done.stdout
+
+
+def test_a_class_that_waits_for_one_thing_is_told_of_in_one_line(root: Path) -> None:
+    full, waiting = verdicts(root)
+    waiting = replace(
+        waiting, parts=tuple(replace(part, points=p) for part, p in zip(full.parts, [100.0], strict=True))
+    )
+    write_results(root / "results", "01", [full, *(replace(waiting, student=f"s{n:03}") for n in range(200))])
+    done = grader("export", cwd=root)
+    assert "01: no score yet for 200 students (s000, s001, s002, s003, s004, …): speed not measured" in done.stdout
+    assert done.stdout.count("no score yet") == 1
 
 
 def test_without_any_scores_one_sentence_says_what_to_run(root: Path) -> None:

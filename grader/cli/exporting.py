@@ -1,12 +1,13 @@
 """The command ``export``: scores for other systems. Trusted process.
 
-In: nbgrader's gradebook where there is one, else the results of ``grader grade``. Out: files.
+In: nbgrader's gradebook where it has an assignment's scores, else the results of ``grader grade``. Out: files.
 """
 
 from __future__ import annotations
 
 import importlib.util
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 To = Literal["csv", "canvas", "moodle", "gradescope", "junit"]
 GRADEBOOK = "gradebook.db"
-MAX_TOLD = 20  # files, students
+NBGRADER_SETTINGS = "nbgrader_config.py"
 
 
 @app.command()
@@ -30,29 +31,44 @@ def export(
     assignments: Numbers = None,
     to: Annotated[To, typer.Option(help="For which system.")] = "csv",
     output: Annotated[Path, typer.Option(help="Folder for the files.")] = Path("exported"),
-    results: Annotated[Path, typer.Option(help="Folder with the NN.json of grader grade.")] = Path("results"),
+    results: Annotated[
+        Path | None,
+        typer.Option(help="Folder with NN.json: scores from there; with --gradebook, checks only. Default: results."),
+    ] = None,
     submitted: Annotated[Path, typer.Option(help="Folder with <student>/NN.")] = Path("submitted"),
     gradebook: Annotated[
-        str | None, typer.Option(metavar="URL", help=f"nbgrader's database; default: {GRADEBOOK}, if there is one.")
+        str | None,
+        typer.Option(
+            metavar="URL", help=f"nbgrader's database; default: that of {NBGRADER_SETTINGS}, if there is one."
+        ),
     ] = None,
 ) -> None:
     """Write scores for another system: csv, canvas, moodle, gradescope (results.json) or junit.
 
-    From nbgrader's gradebook if there is one, with scores by hand, else from results/NN.json. What has not been
-    judged is blank, never 0; gradescope gets no file for it.
+    From nbgrader's gradebook where it has them, with scores by hand, else from results/NN.json; from there alone with
+    --results. What has not been judged, or is not due yet, is blank, never 0; gradescope gets no file for it.
     """
-    from grader.export import WRITERS, with_checks
-    from grader.gradebook import write_atomically
+    from grader.export import WRITERS, rows_of, with_checks
+    from grader.export_notes import notes, of_other_points, other_points_note, shortened
+    from grader.gradebook import RESULTS, write_atomically
     from grader.reports.text import clean
 
     course = course_here()
     names = [course.assignment(name).name for name in assignments or course.assignments]
-    verdicts = {name: _verdicts(results / f"{name}.json") for name in names}
-    rows, source = _gradebook_rows(course, names, gradebook, submitted)
+    folder = Path(RESULTS) if results is None else results
+    verdicts = {name: _verdicts(folder / f"{name}.json") for name in names}
+    source = ""
+    told: list[str] = []
+    rows: list[Row] = []
+    if results is None or gradebook is not None:
+        found, told, source = _gradebook_rows(course, names, gradebook, submitted)
+        rows += with_checks(found, [verdict for name in names for verdict in verdicts[name] or ()])
     known = {row.assignment for row in rows}
-    rows = [*with_checks(rows, [verdict for name in names for verdict in verdicts[name] or ()])]
     missing = [name for name in names if name not in known and verdicts[name] is None]
-    rows += _rows_of_results(course, {name: verdicts[name] or () for name in names if name not in known})
+    now = datetime.now(UTC)
+    for name in names:
+        if name not in known:
+            rows += rows_of(verdicts[name] or (), course.assignment(name), course.grading.late, now)
     if missing and (assignments or not rows):
         raise UsageError(
             f"no scores of {', '.join(missing)}: run `grader grade {missing[0]}`, or autograde by nbgrader"
@@ -61,18 +77,15 @@ def export(
     for name, text in files.items():
         (output / name).parent.mkdir(parents=True, exist_ok=True)
         write_atomically(output / name, text)
-    _tell([f"wrote {clean(str(output / name))}" for name in files], "files")
-    if source:
-        typer.echo(clean(f"scores of {', '.join(name for name in names if name in known)} are those of {source}"))
-    waiting = [row for row in rows if row.score is None]
-    _tell([clean(f"no score yet: {row.student}, {row.assignment}: {row.why}") for row in waiting], "without a score")
-
-
-def _tell(lines: Sequence[str], what: str) -> None:
-    for line in lines[:MAX_TOLD]:
+    for line in shortened([f"wrote {clean(str(output / name))}" for name in files], "files"):
         typer.echo(line)
-    if len(lines) > MAX_TOLD:
-        typer.echo(f"and {len(lines) - MAX_TOLD} more {what}")
+    for where, of in ((source, known), (str(folder), {row.assignment for row in rows} - known)):
+        if of and source:
+            typer.echo(clean(f"scores of {', '.join(name for name in names if name in of)} are those of {where}"))
+    by_other = {name: of_other_points(verdicts[name] or (), course.assignment(name)) for name in names}
+    told += [other_points_note(name, students) for name, students in by_other.items() if students]
+    for line in shortened([*told, *notes(rows)], "lines like these"):
+        typer.echo(line)
 
 
 def _verdicts(file: Path) -> tuple[Verdict, ...] | None:
@@ -89,29 +102,27 @@ def _verdicts(file: Path) -> tuple[Verdict, ...] | None:
         raise UsageError(f"{file} holds no results of `grader grade`; run it again") from None
 
 
-def _rows_of_results(course: Course, verdicts: dict[str, tuple[Verdict, ...]]) -> list[Row]:
-    from grader.export import rows_of
-
-    late = course.grading.late
-    return [row for name, found in verdicts.items() for row in rows_of(found, course.assignment(name), late)]
-
-
 def _gradebook_rows(
     course: Course, names: Sequence[str], url: str | None, submitted: Path
-) -> tuple[Sequence[Row], str]:
-    """The rows of nbgrader's gradebook and what to call it; none and "" where there is no gradebook."""
-    file = course.file.parent / GRADEBOOK
+) -> tuple[Sequence[Row], list[str], str]:
+    """The rows of nbgrader's gradebook, what is to be told of it, and what to call it; "" where there is none."""
+    root = course.file.parent
     installed = importlib.util.find_spec("nbgrader") is not None
-    if url is None and file.is_file() and not installed:
-        typer.echo(f"{file} is not read, since nbgrader is not installed", err=True)
-    if url is None and not (file.is_file() and installed):
-        return (), ""
-    if not installed:
+    if url is not None and not installed:
         raise UsageError("a gradebook is read by nbgrader, which is not installed: pip install 'warpgrade[classroom]'")
-    url = url or f"sqlite:///{file}"
-    if url.startswith("sqlite:///") and not Path(url.removeprefix("sqlite:///")).is_file():
-        raise UsageError(f"expected a gradebook at {url}, found none")
+    if url is None and (root / GRADEBOOK).is_file() and not installed:
+        typer.echo(f"{root / GRADEBOOK} is not read, since nbgrader is not installed", err=True)
+    settings = any((root / file).is_file() for file in (NBGRADER_SETTINGS, GRADEBOOK))
+    if url is None and not (settings and installed):
+        return (), [], ""
 
+    from grader.nbgrader_plugin.database import SQLITE, database_of, without_password
     from grader.nbgrader_plugin.export_plugins import rows_of_database
 
-    return rows_of_database(url, course, submitted, names), url.rpartition("@")[2] if "@" in url else url
+    wanted = url or database_of(root)
+    if wanted.startswith(SQLITE) and not Path(wanted.removeprefix(SQLITE)).is_file():
+        if url is None:
+            return (), [], ""
+        raise UsageError(f"expected a gradebook at {url}, found none")
+    rows, told = rows_of_database(wanted, course, submitted, names)
+    return rows, told, without_password(wanted)

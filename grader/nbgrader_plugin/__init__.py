@@ -7,7 +7,7 @@ with ``autograded`` (who is due), ``staging``, ``open_scores`` and its ``autogra
 ``save_grades``) for what was handed in, ``feedback`` with ``feedback_page``, which is what its template shows.
 ``guard`` keeps any other converter away, ``workplace`` has the folders and the lock, ``timestamps`` reads strangers'
 dates, ``names`` their names. What nbgrader has plugins for is in ``exchange``, ``late_penalty``, ``zip_collect`` and
-``export_plugins`` with ``grade_rows``. ``settings`` brings all of it together.
+``export_plugins`` with ``grade_rows`` and ``database``. ``settings`` brings all of it together.
 """
 
 from __future__ import annotations

@@ -1,24 +1,28 @@
 """`nbgrader export` with blanks where nothing was judged: CSV as nbgrader has it, Canvas, Moodle. nbgrader's process.
 
-In: nbgrader's gradebook, the course. Out: a file, written whole or not at all.
+In: nbgrader's gradebook, the course, results/NN.json. Out: a file, written whole or not at all.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Collection
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import ClassVar
 
-from nbgrader.api import Gradebook
+from nbgrader.api import Gradebook, InvalidEntry
 from nbgrader.plugins import CsvExportPlugin
+from sqlalchemy.exc import SQLAlchemyError
 
 from grader.class_folder import submissions, timestamp_of
 from grader.course import Course
-from grader.export import WRITERS
+from grader.errors import UsageError
+from grader.export import WRITERS, rows_of
+from grader.export_notes import notes, of_other_points, other_points_note, shortened
 from grader.export_row import Row
-from grader.gradebook import write_atomically
+from grader.gradebook import RESULTS, known_results, write_atomically
+from grader.nbgrader_plugin.database import differences, without_password
 from grader.nbgrader_plugin.grade_rows import HandedInAt, HandedInBy, rows
 from grader.nbgrader_plugin.late_penalty import course_of_converter
 
@@ -34,21 +38,32 @@ class CsvExport(CsvExportPlugin):
         submitted = course.file.parent / "submitted"
         if self.parent is not None:
             submitted = Path(self.parent.coursedir.root) / self.parent.coursedir.submitted_directory
+        students = [str(name) for name in self.student]
+        names = [str(name) for name in self.assignment]
         found = rows(
             gradebook,
             course.grading.late,
             submitted_in(submitted),
             students_in(submitted),
-            assignments=[str(name) for name in self.assignment],
-            students=[str(name) for name in self.student],
+            assignments=names,
+            students=students,
+            due=due_dates(course),
         )
+        graded = {row.assignment for row in found}
+        told = differences(gradebook, course)
+        for policy in course.assignments.values():
+            verdicts = (known_results(course.file.parent / RESULTS, policy.name) or {}).values()
+            if policy.name in graded:
+                told += [other_points_note(policy.name, of) for of in (of_other_points(verdicts, policy),) if of]
+            elif not names or policy.name in names:  # graded by `grader grade`
+                own = [verdict for verdict in verdicts if not students or verdict.student in students]
+                found += rows_of(own, policy, course.grading.late, datetime.now(UTC))
         for name, text in WRITERS[self.writer](found).items():
             file = Path(self.to or name)
             write_atomically(file, text)
             self.log.info("Exported grades to %s", file)
-        waiting = [row for row in found if row.score is None]
-        for row in waiting:
-            self.log.warning("%s, %s: left blank: %s", ascii(row.student), row.assignment, row.why)
+        for line in shortened([*told, *notes(found)], "lines like these"):
+            self.log.warning("%s", line)
 
 
 class CanvasExport(CsvExport):
@@ -63,12 +78,32 @@ class MoodleExport(CsvExport):
     writer = "moodle"
 
 
-def rows_of_database(url: str, course: Course, submitted: Path, assignments: Collection[str]) -> tuple[Row, ...]:
-    """The rows of the gradebook at a database's URL. nbgrader makes the database where there is none."""
-    with Gradebook(url, course.course.id) as gradebook:
-        return rows(
-            gradebook, course.grading.late, submitted_in(submitted), students_in(submitted), assignments=assignments
-        )
+def rows_of_database(
+    url: str, course: Course, submitted: Path, assignments: Collection[str]
+) -> tuple[tuple[Row, ...], list[str]]:
+    """The rows of the gradebook at a database's URL, and where it differs from course.yml.
+
+    nbgrader makes the database where there is none. Raises UsageError where it cannot be read.
+    """
+    try:
+        with Gradebook(url, course.course.id) as gradebook:
+            found = rows(
+                gradebook,
+                course.grading.late,
+                submitted_in(submitted),
+                students_in(submitted),
+                assignments=assignments,
+                due=due_dates(course),
+            )
+            return found, differences(gradebook, course, assignments)
+    except (SQLAlchemyError, InvalidEntry, ImportError) as error:
+        why = next(iter(str(error).splitlines()), type(error).__name__)
+        raise UsageError(f"the gradebook at {without_password(url)} cannot be read: {why}") from error
+
+
+def due_dates(course: Course) -> dict[str, datetime | None]:
+    """When each assignment is due, by course.yml."""
+    return {name: assignment.due for name, assignment in course.assignments.items()}
 
 
 def submitted_in(folder: Path) -> HandedInAt:

@@ -1,24 +1,23 @@
 """nbgrader's gradebook as rows for exports. nbgrader's process, or that of `grader export`.
 
 In: an open Gradebook, the course, its folder of submissions. Out: a Row for each assignment and student. nbgrader's own
-scores count what was not judged as 0; here it is None: cells that wait for a person or a GPU, and submissions that
-nobody has autograded yet. Points off for being late are those of today's policy and score.
+scores count what was not judged as 0; here it is None: cells that wait for a person or a GPU, submissions that nobody
+has autograded yet, and what is not due yet. Points off for being late are those of today's policy, due date and score.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from nbgrader.api import Gradebook, MissingEntry
 
-from grader.classroom import NOTHING_HANDED_IN
 from grader.course import Late
 from grader.export_row import Row
-from grader.late import penalty
-from grader.records import PARTS
+from grader.late import not_due, penalty, seconds_late
+from grader.records import NOTHING_HANDED_IN, PARTS
 
 NOT_AUTOGRADED = "handed in, not autograded yet"
 NEWER = "handed in again, not autograded since"
@@ -50,15 +49,21 @@ def rows(
     *,
     assignments: Collection[str] = (),
     students: Collection[str] = (),
+    due: Mapping[str, datetime | None] | None = None,
+    now: datetime | None = None,
 ) -> tuple[Row, ...]:
     """Rows in the gradebook's order of assignments, then students; of those given only, if any are given.
 
+    ``due``: course.yml's dates by assignment, None where there is none; the gradebook's counts for others alone. An
+    assignment without cells has no rows: nbgrader has not graded it, and no score is to be had from it.
     Last come those who have handed in and are in no gradebook: nobody has autograded them, or their names are refused.
     """
     made = []
     for assignment in gradebook.assignments:
-        if assignments and assignment.name not in assignments:
+        if (assignments and assignment.name not in assignments) or not has_cells(assignment):
             continue
+        due_at = (due or {}).get(assignment.name, in_utc(assignment.duedate))
+        waits_until = not_due(due_at, now or datetime.now(UTC))
         known = list(gradebook.students)
         others = sorted(set(handed_in_by(assignment.name)) - {student.id for student in known})
         for student in (*known, *map(_Unknown, others)):
@@ -69,11 +74,23 @@ def rows(
             except MissingEntry:
                 submission = None
             moment = handed_in_at(assignment.name, student.id)
-            made.append(_row(assignment, student, submission, moment, late))
+            row = _row(assignment, student, submission, moment, late, due_at)
+            if row.why == NOTHING_HANDED_IN and waits_until:
+                why = f"{NOTHING_HANDED_IN}, {waits_until}"
+                parts = dict.fromkeys(row.parts)
+                row = replace(row, parts=parts, raw=None, penalty=None, score=None, why=why, waits=why)
+            made.append(row)
     return tuple(made)
 
 
-def _row(assignment: Any, student: Any, submission: Any, moment: datetime | bool | None, late: Late) -> Row:
+def has_cells(assignment: Any) -> bool:
+    """Whether the gradebook has a cell of the assignment that can have a score."""
+    return any(notebook.grade_cells for notebook in assignment.notebooks)
+
+
+def _row(
+    assignment: Any, student: Any, submission: Any, moment: datetime | bool | None, late: Late, due: datetime | None
+) -> Row:
     grades = [grade for notebook in submission.notebooks for grade in notebook.grades] if submission is not None else []
     parts: dict[str, float | None] = {}
     points: dict[str, float] = {}
@@ -84,10 +101,11 @@ def _row(assignment: Any, student: Any, submission: Any, moment: datetime | bool
         if grade.name in parts:
             parts[grade.name] = None if waits(grade) else grade.score
     why = _why(submission, grades, moment)
+    handed_in = in_utc(submission.timestamp) if submission is not None else None
     raw = off = score = None
     if not why or why == NOTHING_HANDED_IN:
         raw = round(float(sum(grade.score for grade in grades)), 2)
-        off = penalty(late, submission.total_seconds_late, raw) if submission is not None else 0.0
+        off = penalty(late, _seconds_late(submission, due), raw) if submission is not None else 0.0
         score = round(max(0.0, raw - off), 2)
     elif not why.startswith(WAITS):
         parts = dict.fromkeys(parts)  # what an older hand-in earned says nothing about this one
@@ -102,11 +120,18 @@ def _row(assignment: Any, student: Any, submission: Any, moment: datetime | bool
         first_name=student.first_name or "",
         last_name=student.last_name or "",
         email=student.email or "",
-        due=_date(assignment.duedate),
-        timestamp=_date(submission.timestamp) if submission is not None else "",
+        due=due.isoformat() if due is not None else "",
+        timestamp=handed_in.isoformat() if handed_in is not None else "",
         why=why,
         part_points=points,
+        waits=why if score is None else "",
+        to_look_at=tuple(grade.name for grade in grades if grade.manual_score is not None and grade.needs_manual_grade),
     )
+
+
+def _seconds_late(submission: Any, due: datetime | None) -> float:
+    extension = submission.extension or timedelta()
+    return seconds_late(None if due is None else due + extension, in_utc(submission.timestamp))
 
 
 def waits(grade: Any) -> bool:
@@ -121,13 +146,13 @@ def _why(submission: Any, grades: list[Any], moment: datetime | bool | None) -> 
     if not grades:
         return NOT_AUTOGRADED
     if isinstance(moment, datetime):
-        known = submission.timestamp
-        if known is None or (moment - known.replace(tzinfo=UTC)).total_seconds() > SAME_MOMENT:
+        known = in_utc(submission.timestamp)
+        if known is None or (moment - known).total_seconds() > SAME_MOMENT:
             return NEWER
     waiting = [grade.name for grade in grades if waits(grade)]
     return WAITS + ", ".join(waiting) if waiting else ""
 
 
-def _date(moment: datetime | None) -> str:
-    """As nbgrader's CSV has it: the gradebook's UTC without a zone."""
-    return "" if moment is None else str(moment)
+def in_utc(moment: datetime | None) -> datetime | None:
+    """A moment as the gradebook has it, in UTC without saying so."""
+    return None if moment is None else moment.replace(tzinfo=UTC)

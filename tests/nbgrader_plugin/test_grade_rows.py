@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 # nbgrader 0.9.6 declares its tables in a way that SQLAlchemy 2.1 warns of.
 pytestmark = pytest.mark.filterwarnings("ignore")
 LATE = Late.model_validate({"per_day": 10, "grace": "1h", "cap": 50})
+NOW = datetime(2027, 4, 1, tzinfo=UTC)  # when all of it was due
 COURSE = "grading: {late: {per_day: 10, grace: 1h, cap: 50}}\n" + tiny.COURSE
 
 
@@ -55,7 +57,8 @@ def autograded(gradebook: Gradebook, student: str, timestamp: str | None = None,
 def by_student(gradebook: Gradebook, **more: Any) -> dict[str, tuple[float | None, float | None, float | None]]:
     from grader.nbgrader_plugin.grade_rows import rows
 
-    return {row.student: (row.raw, row.penalty, row.score) for row in rows(gradebook, LATE, **more)}
+    found = rows(gradebook, LATE, **{"now": NOW, **more})
+    return {row.student: (row.raw, row.penalty, row.score) for row in found}
 
 
 def test_what_waits_is_blank_and_nothing_handed_in_is_zero(gradebook: Gradebook) -> None:
@@ -64,10 +67,55 @@ def test_what_waits_is_blank_and_nothing_handed_in_is_zero(gradebook: Gradebook)
     assert by_student(gradebook) == {"ada": (80, 0, 80), "bob": (None, None, None), "cy": (0, 0, 0)}
     from grader.nbgrader_plugin.grade_rows import rows
 
-    found = {row.student: row for row in rows(gradebook, LATE)}
+    found = {row.student: row for row in rows(gradebook, LATE, now=NOW)}
     assert found["bob"].parts == {"correctness": 60.0, "speed": None}
     assert (found["bob"].why, found["cy"].why) == ("waits for a score: speed", "nothing handed in")
     assert found["ada"].max_score == 100
+
+
+def test_nothing_handed_in_is_blank_until_it_is_due(gradebook: Gradebook) -> None:
+    from grader.nbgrader_plugin.grade_rows import rows
+
+    autograded(gradebook, "ada", correctness=60.0, speed=20.0)
+    due = datetime(2027, 3, 1, 23, 59, tzinfo=timezone(timedelta(hours=1)))  # as the gradebook's
+    before, after = due - timedelta(seconds=1), due + timedelta(seconds=1)
+    for known in ({}, {"01": due}):
+        assert by_student(gradebook, now=before, due=known) == {
+            "ada": (80, 0, 80),
+            "bob": (None,) * 3,
+            "cy": (None,) * 3,
+        }
+        assert by_student(gradebook, now=after, due=known)["cy"] == (0, 0, 0)
+    assert by_student(gradebook, now=before, due={"01": None})["cy"] == (0, 0, 0)  # due at no time in course.yml
+    cy = next(row for row in rows(gradebook, LATE, now=before, due={"01": due}) if row.student == "cy")
+    assert (cy.why, cy.waits, cy.parts) == (
+        "nothing handed in, not due until 2027-03-01 23:59+01:00",
+        cy.why,
+        {"correctness": None, "speed": None},
+    )
+
+
+def test_late_is_counted_from_the_due_date_of_course_yml(gradebook: Gradebook) -> None:
+    autograded(gradebook, "ada", "2027-03-03T10:00:00+00:00", correctness=60.0, speed=20.0)
+    later = datetime(2027, 3, 2, 22, 59, tzinfo=UTC)
+    assert by_student(gradebook, due={"01": later})["ada"] == (80, 8, 72)
+    assert by_student(gradebook, due={"01": None})["ada"] == (80, 0, 80)
+    gradebook.grant_extension("01", "ada", days=1)
+    assert by_student(gradebook, due={"01": later})["ada"] == (80, 0, 80)
+    from grader.nbgrader_plugin.grade_rows import rows
+
+    ada = next(
+        row for row in rows(gradebook, LATE, now=NOW, due={"01": later.astimezone(timezone(timedelta(hours=2)))})
+    )
+    assert (ada.due, ada.timestamp) == ("2027-03-03T00:59:00+02:00", "2027-03-03T10:00:00+00:00")
+
+
+def test_an_assignment_without_cells_has_no_rows(gradebook: Gradebook) -> None:
+    gradebook.add_assignment("05", duedate="2027-03-01T22:59:00+00:00")
+    from grader.nbgrader_plugin.grade_rows import rows
+
+    assert {row.assignment for row in rows(gradebook, LATE, now=NOW)} == {"01"}
+    assert rows(gradebook, LATE, now=NOW, assignments=["05"]) == ()
 
 
 def test_a_score_by_hand_ends_the_waiting_also_after_a_later_run(gradebook: Gradebook) -> None:
@@ -77,6 +125,10 @@ def test_a_score_by_hand_ends_the_waiting_also_after_a_later_run(gradebook: Grad
     grade.extra_credit = 3.0
     gradebook.db.commit()
     assert by_student(gradebook)["bob"] == (75.5, 0, 75.5)
+    from grader.nbgrader_plugin.grade_rows import rows
+
+    looked_at = {row.student: row.to_look_at for row in rows(gradebook, LATE, now=NOW)}
+    assert looked_at == {"ada": (), "bob": ("speed",), "cy": ()}
 
 
 def test_points_off_follow_the_score_of_today(gradebook: Gradebook) -> None:
@@ -124,7 +176,7 @@ def test_who_has_handed_in_and_is_in_no_gradebook_has_a_blank_row(gradebook: Gra
     assert by_student(gradebook, **known, students=["zoe"]) == {"zoe": (None,) * 3}
     from grader.nbgrader_plugin.grade_rows import rows
 
-    (zoe,) = rows(gradebook, LATE, **known, students=["zoe"])
+    (zoe,) = rows(gradebook, LATE, **known, students=["zoe"], now=NOW)
     assert (zoe.why, zoe.parts, zoe.max_score) == (
         "handed in, not autograded yet",
         {"correctness": None, "speed": None},

@@ -10,6 +10,7 @@ import json
 import sqlite3
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import class_judges
@@ -35,6 +36,12 @@ with Gradebook("sqlite:///gradebook.db", "tiny") as found:
             grade = found.find_grade(part, "doubling", "01", student)
             grade.auto_score, grade.needs_manual_grade = score, score is None
     found.db.commit()
+"""
+FIVE = """\
+  "05":
+    title: Without a notebook
+    parts: {correctness: 100}
+    limits: {check: 5 s, memory: 1 GiB, timeouts: 5 s}
 """
 GRADER = "from grader.cli import main; main()"
 CHOSEN = """\
@@ -63,7 +70,7 @@ def test_every_export_of_nbgraders_is_blank_where_nothing_was_judged(
     ):
         done = nbgrader_command("export", *arguments.split())
         assert done.returncode == 0, done.stderr
-        assert "'bob', 01: left blank: waits for a score: speed" in done.stderr
+        assert "01: no score yet for bob: waits for a score: speed" in done.stderr
         with (root / name).open(newline="") as file:
             scores = [line[column] for line in csv.DictReader(file)]
         assert scores[-5:] == ["80.0", "", "", "0.0", ""], arguments
@@ -83,15 +90,102 @@ def test_grader_export_takes_scores_from_nbgraders_gradebook_and_checks_from_res
     write_results(root / "results", "01", [full])
     done = python(GRADER, "export")
     assert done.returncode == 0, done
-    with (root / "exported/grades.csv").open(newline="") as file:
-        scores = {line["student_id"]: line["score"] for line in csv.DictReader(file)}
-    assert scores == {"ada": "80.0", "bob": "", "cy": "0.0", "dan": "0.0"}
+    assert scores(root) == {("01", "ada"): "80.0", ("01", "bob"): "", ("01", "cy"): "0.0", ("01", "dan"): "0.0"}
     assert "gradebook.db" in done.stdout
     assert "Warning" not in done.stderr
     assert python(GRADER, "export", "--to", "gradescope").returncode == 0
     document = json.loads((root / "exported/01/ada/results.json").read_text())
     assert document["score"] == 80
     assert [test["tags"] for test in document["tests"]] == [[check.part] for check in full.checks]
+
+
+def scores(root: Path) -> dict[tuple[str, str], str]:
+    with (root / "exported/grades.csv").open(newline="") as file:
+        return {(line["assignment"], line["student_id"]): line["score"] for line in csv.DictReader(file)}
+
+
+@pytest.mark.usefixtures("gradebook_file")
+def test_what_the_gradebook_has_no_cells_of_is_taken_from_results(
+    root: Path, python: Run, nbgrader_command: Run
+) -> None:
+    assert python(AUTOGRADED + 'found.add_assignment("05", duedate="2027-03-01T22:59:00+00:00")').returncode == 0
+    course = root / "course.yml"
+    course.write_text(course.read_text() + FIVE)
+    done = python(GRADER, "export", "05")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("grader: no scores of 05: run `grader grade 05`")
+    full = class_judges.full_marks(Task(root, root, "zoe", "simulated"))
+    write_results(root / "results", "05", [replace(full, assignment="05")])
+    done = python(GRADER, "export", "05")
+    assert (done.returncode, scores(root)) == (0, {("05", "zoe"): "100.0"}), done
+    assert "are those of results" in python(GRADER, "export").stdout
+    assert scores(root)["05", "zoe"] == "100.0"
+    assert scores(root)["01", "ada"] == "80.0"
+    for exporter in ("CsvExport", "CanvasExport"):
+        assert nbgrader_command("export", f"--exporter=grader.nbgrader_plugin.{exporter}").returncode == 0
+    assert (root / "grades.csv").read_text().count("\n05,") == 1
+    assert ",01,05\n" in (root / "canvas.csv").read_text()
+
+
+@pytest.mark.usefixtures("gradebook_file")
+def test_results_that_are_asked_for_count_and_not_the_gradebook(root: Path, python: Run) -> None:
+    assert python(AUTOGRADED).returncode == 0
+    write_results(root / "results", "01", [class_judges.full_marks(Task(root, root, "ada", "simulated"))])
+    done = python(GRADER, "export", "--results", "results")
+    assert (done.returncode, scores(root)) == (0, {("01", "ada"): "100.0"}), done
+    assert "gradebook.db" not in done.stdout
+    # With both, the gradebook's scores count, with checks from results.
+    assert python(GRADER, "export", "--results", "results", "--gradebook", "sqlite:///gradebook.db").returncode == 0
+    assert scores(root)["01", "ada"] == "80.0"
+
+
+@pytest.mark.usefixtures("gradebook_file")
+def test_the_gradebook_is_the_one_of_nbgraders_own_settings(root: Path, python: Run) -> None:
+    assert python(AUTOGRADED).returncode == 0
+    (root / "gradebook.db").rename(root / "elsewhere.db")
+    settings = root / "nbgrader_config.py"
+    course_settings = settings.read_text()
+    done = python(GRADER, "export")
+    assert done.stderr.startswith("grader: no scores of 01"), done
+    for url in (f"sqlite:///{root}/elsewhere.db", "sqlite:///elsewhere.db"):
+        settings.write_text(f"{course_settings}c.CourseDirectory.db_url = {url!r}\n")
+        done = python(GRADER, "export")
+        assert (done.returncode, scores(root)["01", "ada"]) == (0, "80.0"), done
+        assert f"are those of sqlite:///{root}/elsewhere.db" in done.stdout
+        assert done.stderr == ""
+    settings.write_text(f"{course_settings}c.CourseDirectory.db_url = 'postgresql+psycopg://me:secret@/x?host=/no'\n")
+    done = python(GRADER, "export")
+    assert (done.returncode, done.stderr.count("\n"), "secret" in done.stderr) == (2, 1, False), done
+    assert done.stderr.startswith("grader: the gradebook at /x?host=/no cannot be read: ")
+    settings.write_text(f"{course_settings}a mistake\n")
+    done = python(GRADER, "export")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done
+    assert done.stderr.startswith("grader: nbgrader's settings cannot be read: ")
+
+
+@pytest.mark.usefixtures("gradebook_file")
+def test_what_differs_from_course_yml_is_told_and_course_yml_counts(
+    root: Path, python: Run, nbgrader_command: Run
+) -> None:
+    assert python(AUTOGRADED).returncode == 0
+    course = root / "course.yml"
+    text = course.read_text().replace("title: Doubling", "title: Doubling\n    due: 2027-04-01T12:00:00+02:00")
+    course.write_text(text)
+    full = class_judges.full_marks(Task(root, root, "ada", "simulated"))
+    write_results(root / "results", "01", [full, replace(full, student="bob")])
+    for done, output in (
+        (python(GRADER, "export"), "stdout"),
+        (nbgrader_command("export"), "stderr"),
+    ):
+        told = getattr(done, output)
+        assert done.returncode == 0, done
+        assert "01: due 2027-04-01 12:00+02:00 by course.yml, which counts here; the gradebook" in told
+        assert "have 2027-03-01 22:59+00:00 until `nbgrader generate_assignment 01`" in told
+        assert "01: the gradebook has other points than course.yml: `nbgrader generate_assignment 01`" in told
+        assert "01: by other points than course.yml's now: 2 students (ada, bob); `nbgrader autograde 01 --f" in told
+        assert "01: no score yet for 2 students (cy, dan): nothing handed in, not due until 2027-04-01" in told
+    with (root / "exported/grades.csv").open(newline="") as file:
+        assert {line["duedate"] for line in csv.DictReader(file)} == {"2027-04-01T12:00:00+02:00"}
 
 
 def test_a_gradebook_that_is_not_there_is_not_made(root: Path, python: Run) -> None:

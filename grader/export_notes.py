@@ -1,0 +1,61 @@
+"""What whoever exports scores should know of them, in a line for all that it holds for. Pure; trusted process.
+
+In: Rows, verdicts, the course. Out: sentences for a terminal, also where names are strangers' choice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from grader.course import Assignment
+from grader.export_row import Row
+from grader.records import Verdict
+from grader.reports.text import one_line
+
+MAX_NAMES = 5
+MAX_LINES = 20
+
+
+def notes(rows: Iterable[Row]) -> list[str]:
+    """Who has no score yet and what for, and whose score by hand differs from a later run: by assignment."""
+    waiting: dict[tuple[str, str], list[str]] = {}
+    differing: dict[str, list[str]] = {}
+    for row in rows:
+        if row.score is None:
+            waiting.setdefault((row.assignment, row.waits or row.why), []).append(row.student)
+        if row.to_look_at:
+            differing.setdefault(row.assignment, []).append(row.student)
+    found = [f"{name}: no score yet for {some(students)}: {why}" for (name, why), students in waiting.items()]
+    found += [
+        f"{name}: a score by hand counts for {some(students)} that was given before the last run of the judge: see "
+        "Manual Grading in Formgrader, where Resolve keeps it"
+        for name, students in differing.items()
+    ]
+    return [one_line(line) for line in found]
+
+
+def of_other_points(verdicts: Iterable[Verdict], assignment: Assignment) -> list[str]:
+    """The students who were judged when course.yml gave other points to parts of the assignment, in order."""
+    points = assignment.ordered_parts()
+    return [v.student for v in verdicts if v.handed_in and {p.part: p.points for p in v.parts} != points]
+
+
+def other_points_note(name: str, students: Sequence[str]) -> str:
+    """What is to be done about students whom ``of_other_points`` names."""
+    return one_line(
+        f"{name}: by other points than course.yml's now: {some(students)}; `nbgrader autograde {name} --force` or "
+        f"`grader grade {name}` judges them again"
+    )
+
+
+def some(students: Sequence[str]) -> str:
+    """Students' names for a sentence: all of a few, else how many and the first of them."""
+    if len(students) <= 1:
+        return "".join(students)
+    return f"{len(students)} students ({', '.join(students[:MAX_NAMES])}{', …' if len(students) > MAX_NAMES else ''})"
+
+
+def shortened(lines: Sequence[str], what: str) -> list[str]:
+    """The first of many lines, and how many more there are of ``what``."""
+    more = len(lines) - MAX_LINES
+    return [*lines[:MAX_LINES], *([f"and {more} more {what}"] if more > 0 else [])]

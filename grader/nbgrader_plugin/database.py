@@ -1,0 +1,72 @@
+"""Which database nbgrader has for this course, and what in it differs from course.yml. nbgrader's process, or another.
+
+In: the course's root with nbgrader_config.py, a gradebook. Out: a URL; sentences.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from nbgrader.apps import NbGrader
+from nbgrader.coursedir import CourseDirectory
+
+from grader.course import Course
+from grader.errors import UsageError
+from grader.nbgrader_plugin.grade_rows import has_cells, in_utc
+
+SQLITE = "sqlite:///"
+
+
+def database_of(root: Path) -> str:
+    """The URL that nbgrader's commands use in the course at ``root``, by its settings and the user's.
+
+    Raises UsageError where these cannot be read: nbgrader itself would go on with another database.
+    """
+    silent = logging.Logger("grader.settings", logging.CRITICAL + 1)
+    app = NbGrader(log=silent, raise_config_file_errors=True)
+    try:
+        app.initialize([], root=str(root))
+    except (Exception, SystemExit) as error:
+        raise UsageError(f"nbgrader's settings cannot be read: {error or type(error).__name__}") from error
+    url = str(CourseDirectory(root=str(root), config=app.config).db_url)
+    file = url.removeprefix(SQLITE)
+    return f"{SQLITE}{root / file}" if url.startswith(SQLITE) else url
+
+
+def without_password(url: str) -> str:
+    """A database's URL, as it may be shown."""
+    return url.rpartition("@")[2] if "@" in url else url
+
+
+def differences(gradebook: Any, course: Course, assignments: Collection[str] = ()) -> list[str]:
+    """Where the gradebook has another due date or other points than course.yml: a sentence each.
+
+    Of all assignments, or of those given.
+    """
+    found = []
+    for assignment in gradebook.assignments:
+        policy = course.assignments.get(assignment.name)
+        if policy is None or (assignments and policy.name not in assignments):
+            continue
+        if in_utc(assignment.duedate) != policy.due:
+            found.append(
+                f"{policy.name}: due {shown(policy.due)} by course.yml, which counts here; the gradebook and "
+                f"Formgrader have {shown(in_utc(assignment.duedate))} until `nbgrader generate_assignment {policy.name}`"
+            )
+        points = {cell.name: cell.max_score for book in assignment.notebooks for cell in book.grade_cells}
+        wanted = policy.ordered_parts()
+        if has_cells(assignment) and {part: points.get(part) for part in wanted} != wanted:
+            found.append(
+                f"{policy.name}: the gradebook has other points than course.yml: `nbgrader generate_assignment "
+                f"{policy.name}`, then `nbgrader autograde {policy.name} --force`"
+            )
+    return found
+
+
+def shown(due: datetime | None) -> str:
+    """A due date, as it is said."""
+    return "at no time" if due is None else due.isoformat(" ", "minutes")
