@@ -160,28 +160,29 @@ def _sum(values: Iterable[float]) -> float:
 
 def summary(checks: Sequence[CheckResult], parts: Mapping[str, float]) -> str:
     """One sentence why the score is as it is. Shows nothing of a hidden check but its sentence."""
-    failed = [c for c in checks if c.state is State.JUDGED and not c.passed]
-    judged = [c for c in checks if c.state is State.JUDGED]
-    notes = open_notes(checks, parts)
+    kernels = [check for check in checks if check.part != QUIZ]
+    questions = [check for check in checks if check.part == QUIZ and check.state is State.JUDGED]
+    judged = [check for check in kernels if check.state is State.JUDGED]
+    told = []
+    if judged:
+        told.append(_outcome(judged, "check"))
+    elif kernels or not questions:
+        told.append("no check was judged")
+    if questions:
+        told.append(f"{QUIZ}: {_outcome(questions, 'question')}")
+    return "; ".join([*told, *open_notes(checks, parts)]) + "."
+
+
+def _outcome(judged: Sequence[CheckResult], what: str) -> str:
+    """How many failed and why the first did, or that all passed."""
+    failed = [check for check in judged if not check.passed]
     if failed:
-        public = next((c for c in failed if not c.hidden), None)
+        public = next((check for check in failed if not check.hidden), None)
         why = public.failure.what if public is not None and public.failure is not None else failed[0].sentence
         why = textwrap.shorten(why, MAX_REASON, placeholder=" …").rstrip(".")
-        first = f"{len(failed)} of {_count(judged)} failed: {why}"
-    elif judged:
-        partial = any(c.credit < 1 for c in judged)
-        first = f"{_all(judged)} passed" + (", not all with full credit" if partial else "")
-    else:
-        first = "no check was judged"
-    return "; ".join([first, *notes]) + "."
-
-
-def _count(checks: Sequence[CheckResult]) -> str:
-    return f"{len(checks)} check{'s' if len(checks) != 1 else ''}"
-
-
-def _all(checks: Sequence[CheckResult]) -> str:
-    return "the only check" if len(checks) == 1 else f"all {len(checks)} checks"
+        return f"{len(failed)} of {len(judged)} {what}{'s' if len(judged) != 1 else ''} failed: {why}"
+    everyone = f"the only {what}" if len(judged) == 1 else f"all {len(judged)} {what}s"
+    return f"{everyone} passed" + (", not all with full credit" if any(c.credit < 1 for c in judged) else "")
 
 
 def open_notes(checks: Sequence[CheckResult], parts: Mapping[str, float]) -> list[str]:

@@ -65,7 +65,7 @@ def test_right_answers_earn_the_quiz_beside_the_checks(course: Path) -> None:
     assert [check.name for check in verdict.checks][-2:] == ["answer_1", "answer_2"]
     assert len(verdict.checks) == 8
     assert verdict.points_judged == 80
-    assert verdict.summary == "all 7 checks passed; speed not measured: no GPU."
+    assert verdict.summary == "all 5 checks passed; quiz: all 2 questions passed; speed not measured: no GPU."
 
 
 def test_a_wrong_answer_loses_its_question_alone_and_is_explained(course: Path) -> None:
@@ -76,7 +76,9 @@ def test_a_wrong_answer_loses_its_question_alone_and_is_explained(course: Path) 
     assert check.sentence == "What shares an instruction?"
     assert check.failure is not None
     assert check.failure.advice == "A warp has 32 threads."
-    assert verdict.summary == "1 of 7 checks failed: answer_1 is not right; speed not measured: no GPU."
+    assert verdict.summary == (
+        "all 5 checks passed; quiz: 1 of 2 questions failed: answer_1 is not right; speed not measured: no GPU."
+    )
 
 
 def test_a_quiz_survives_a_json_file_and_shows_a_student_its_explanation(course: Path) -> None:

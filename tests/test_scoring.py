@@ -190,6 +190,31 @@ def test_a_summary_shows_only_the_sentence_of_a_hidden_check() -> None:
     assert both.summary == "2 of 2 checks failed: test_x is wrong."
 
 
+def test_a_summary_tells_why_kernels_failed_before_the_quiz_and_both_apart() -> None:
+    parts = {"correctness": 40.0, "technique": 20.0, "quiz": 10.0}
+    kernel = check(passed=False, name="the kernel")
+    unanswered = [check("quiz", False, name=name) for name in ("answer_1", "answer_2")]
+    right = check("quiz", name="answer_3")
+    for checks in ([*unanswered, right, check("technique"), kernel], [kernel, check("technique"), *unanswered, right]):
+        assert score(checks, parts, "wait").summary == (
+            "1 of 2 checks failed: the kernel is wrong; quiz: 2 of 3 questions failed: answer_1 is wrong."
+        )
+    hidden = replace(kernel, hidden=True)  # of which only the promise may be told: still before the quiz
+    assert score([*unanswered, check("technique"), hidden], parts, "wait").summary.startswith(
+        "1 of 2 checks failed: It is right; quiz: 2 of 2 questions failed: answer_1"
+    )
+    assert score([check(), check("technique"), *unanswered], parts, "wait").summary.startswith(
+        "all 2 checks passed; quiz: 2 of 2 questions failed: answer_1 is wrong"
+    )
+    assert score([check(), check("technique"), right], parts, "wait").summary == (
+        "all 2 checks passed; quiz: the only question passed."
+    )
+    assert score([fault(), right], parts, "wait").summary.startswith(
+        "no check was judged; quiz: the only question passed; correctness not judged: the GPU died"
+    )
+    assert score(unanswered, {"quiz": 10.0}, "wait").summary == "quiz: 2 of 2 questions failed: answer_1 is wrong."
+
+
 def test_a_summary_shows_no_reason_of_a_hidden_check() -> None:
     secret = check(passed=None, state=State.NOT_JUDGED, hidden=True, reason="scale(n=1025) broke the grader")
     assert score([secret], {"correctness": 1.0}, "wait").summary == "no check was judged; correctness not judged."
