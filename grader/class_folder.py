@@ -24,6 +24,16 @@ def submissions(folder: Path, assignment: str) -> tuple[dict[str, Path], tuple[s
     return handed_in, tuple(s.name for s in students if s.name not in handed_in)
 
 
+def linked(folder: Path, student: str) -> str | None:
+    """Why nothing is read of a student whose folder in ``folder`` is a link; None if it is none.
+
+    It may lead to another student's, or anywhere; the work of one person would be judged as another's.
+    """
+    if (folder / student).is_symlink():
+        return f"the student's folder {student!a} is a link; put a folder in its place"
+    return None
+
+
 def timestamp_of(folder: Path) -> datetime | str | None:
     """When ``folder/timestamp.txt`` says it was handed in; None without that file; a str says what is wrong with it.
 

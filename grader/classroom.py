@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
@@ -17,6 +18,7 @@ from grader.device_names import DeviceName
 from grader.dry_run import DryRunOf
 from grader.errors import CourseError, Fault, GraderError, UsageError
 from grader.judge import RACES_LATER
+from grader.late import not_due
 from grader.records import NOTHING_HANDED_IN, CheckResult, PartScore, State, Verdict, date_now
 from grader.scoring import score, settled
 from grader.worker_pool import WorkerPool
@@ -192,9 +194,11 @@ def not_judged(task: Task, assignment: Assignment, reason: str) -> Verdict:
     return replace(_of_nothing(task.student, assignment, f"not judged: {reason}", judged=False), device=task.device)
 
 
-def nothing_handed_in(student: str, assignment: Assignment) -> Verdict:
-    """The verdict of a student without a submission: 0 of the assignment's points, and no check to judge."""
-    return replace(_of_nothing(student, assignment, NOTHING_HANDED_IN, judged=True), handed_in=False)
+def nothing_handed_in(student: str, assignment: Assignment, now: datetime) -> Verdict:
+    """The verdict of a student without a submission: no check to judge, and 0 points, open until it is due."""
+    until = not_due(assignment.due, now)
+    summary = f"{NOTHING_HANDED_IN}, {until}" if until else NOTHING_HANDED_IN
+    return replace(_of_nothing(student, assignment, summary, judged=not until), handed_in=False)
 
 
 def _of_nothing(student: str, assignment: Assignment, summary: str, *, judged: bool) -> Verdict:

@@ -48,10 +48,12 @@ def _row_of(verdict: Verdict, assignment: Assignment, late: Late, now: datetime)
     raw, score, why = verdict.earned, verdict.final, verdict.summary
     points = {p.part: p.points for p in verdict.parts}
     waits = "" if raw is not None else "; ".join(open_notes(verdict.checks, points) if verdict.checks else ()) or why
-    if not verdict.handed_in and (until := not_due(assignment.due, now)):
-        raw = score = None
-        parts = dict.fromkeys(parts)
-        why = waits = f"{NOTHING_HANDED_IN}, {until}"
+    if not verdict.handed_in:
+        until = not_due(assignment.due, now)
+        raw = score = None if until else 0.0
+        parts = dict.fromkeys(parts, raw)
+        why = f"{NOTHING_HANDED_IN}, {until}" if until else NOTHING_HANDED_IN
+        waits = why if until else ""
     return Row(
         assignment=verdict.assignment,
         student=verdict.student,

@@ -251,7 +251,7 @@ class Verdict:
 
     ``total`` is None while points wait to be judged; ``summary`` is one sentence that says why the score is as it is.
     ``seed`` drew the inputs, None where nothing was judged: the instructor's, never a student's. ``date`` is when it
-    was judged, in UTC (ISO 8601). ``handed_in`` is False for a student without a submission: 0 points, no check.
+    was judged, in UTC (ISO 8601). ``handed_in`` is False for a student without a submission: no check.
     ``handed_in_at`` is when that was, in UTC (ISO 8601), "" if unknown; ``late_seconds`` is since the due date, and
     ``penalty`` the points off for it; ``extension_seconds`` is by how much the student's due date is later,
     ``late_note`` what ``summary`` ends with about all this. ``bonus`` are points beyond ``points``, for speed; None

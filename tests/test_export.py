@@ -93,7 +93,7 @@ def test_a_csv_has_nbgraders_columns_first_and_blanks_for_what_waits(rows: tuple
     assert [[line[name] for name in figures] for line in scores] == [
         ["50.0", "5.0", "45.0", "100.0", "30.0", "20.0"],
         ["", "", "", "100.0", "30.0", ""],
-        ["0.0", "0.0", "0.0", "100.0", "30.0", "20.0"],
+        ["0.0", "0.0", "0.0", "100.0", "0.0", "0.0"],
     ]
     assert scores[0]["timestamp"] == "2027-03-02T10:00:00+00:00"
     assert datetime.fromisoformat(scores[0]["duedate"]) == datetime(2027, 3, 1, 22, 59, tzinfo=UTC)
@@ -145,7 +145,7 @@ def test_moodle_has_a_score_and_feedback_for_each_assignment(rows: tuple[Row, ..
         ["Username", "First name", "Last name", "Email address", "03", "03 (feedback)"],
         ["ada", "", "", "", "45.0", "half of it; 1 day late: 5 points off, which leaves 45"],
         ["bob", "", "", "", "", "speed not measured: no GPU"],
-        ["cy", "", "", "", "0.0", "half of it"],
+        ["cy", "", "", "", "0.0", "nothing handed in"],
     ]
 
 
@@ -171,8 +171,8 @@ def test_gradescope_has_documented_keys_and_levels_and_no_file_without_a_score(r
         ("failed", "after_published"),
     ]
     assert [(test["score"], test["max_score"]) for test in json.loads(files["03/cy/results.json"])["tests"]] == [
-        (30, 60),
-        (20, 40),
+        (0, 60),
+        (0, 40),
     ]
 
 

@@ -15,6 +15,8 @@ import tiny_course as tiny
 
 from grader.class_folder import timestamp_of
 from grader.classroom import Task
+from grader.course import Late, load_course
+from grader.export import rows_of
 from grader.gradebook import read_results, write_results
 
 COURSE = """\
@@ -64,6 +66,63 @@ def test_who_is_late_has_points_off_and_is_told(tmp_path: Path) -> None:
     assert "\x1b" not in done.stdout
     verdicts = {verdict.student: verdict for verdict in read_results(root / "results/01.json")}
     assert verdicts["cy"].handed_in_at == "2027-03-03T12:00:00+00:00"
+
+
+NOT_DUE = COURSE.replace("2027-03-01T23:59", "2999-03-01T23:59")
+
+
+def graded(root: Path, *more: str, columns: int = 100) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", ALL_RIGHT, "grade", "1", "--workers", "1", *more],
+        cwd=root,
+        env={**os.environ, "COLUMNS": str(columns), "PYTHONPATH": str(Path(__file__).parent)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def test_who_has_handed_in_nothing_is_open_until_it_is_due(tmp_path: Path) -> None:
+    root = tiny.write_course(tmp_path, course=NOT_DUE)
+    tiny.write_kernels(root / "submitted/ada/01")
+    (root / "submitted/bob").mkdir()
+    done = graded(root)
+    assert done.returncode == 0, done
+    rows = {row["student"]: row for row in csv.DictReader((root / "results/01.csv").read_text().splitlines())}
+    assert (rows["bob"]["total"], rows["bob"]["final"], rows["bob"]["correctness"]) == ("", "", "")
+    assert rows["bob"]["why"] == "nothing handed in, not due until 2999-03-01 23:59+01:00"
+    (bob,) = [verdict for verdict in read_results(root / "results/01.json") if verdict.student == "bob"]
+    # Exported when it is due, from the same results: 0.
+    assignment = load_course(root / "course.yml").assignment("01")
+    assert assignment.due is not None
+    (row,) = rows_of([bob], assignment, Late(), assignment.due)
+    assert (row.score, row.raw, row.why, set(row.parts.values())) == (0, 0, "nothing handed in", {0.0})
+
+
+def test_the_table_shows_what_is_left_where_points_are_off(tmp_path: Path) -> None:
+    root = tiny.write_course(tmp_path, course=COURSE)
+    for student, text in {"ada": "2027-03-01 10:00:00 UTC", "cy": "2027-03-03T12:00:00+00:00"}.items():
+        (tiny.write_kernels(root / "submitted" / student / "01") / "timestamp.txt").write_text(text)
+    head, ada, cy = graded(root, columns=160).stdout.splitlines()[:3]
+    assert head.split() == ["student", "correctness", "total", "late", "final", "judged", "why"]
+    assert ada.split()[:6] == ["ada", "100", "100", "0", "100", "100/100"]
+    assert cy.split()[:6] == ["cy", "100", "100", "-20", "80", "100/100"]
+
+
+def test_a_students_folder_that_is_a_link_is_refused_and_the_others_are_graded(tmp_path: Path) -> None:
+    root = tiny.write_course(tmp_path, course=COURSE)
+    tiny.write_kernels(root / "submitted/ada/01")
+    (root / "submitted/pia").symlink_to(root / "submitted/ada")
+    (tmp_path / "elsewhere").mkdir()
+    (root / "submitted/quy").symlink_to(tmp_path / "elsewhere")
+    done = graded(root, columns=160)
+    assert done.returncode == 1, done
+    rows = {row["student"]: row for row in csv.DictReader((root / "results/01.csv").read_text().splitlines())}
+    assert {name: row["total"] for name, row in rows.items()} == {"ada": "100.0", "pia": "", "quy": ""}
+    for name in ("pia", "quy"):
+        why = f"not judged: the student's folder '{name}' is a link; put a folder in its place"
+        assert rows[name]["why"] == why
 
 
 def test_results_from_before_there_was_a_late_policy_are_still_read(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -33,7 +34,8 @@ def grade(
     because something was not measured, say speed without a GPU, leave it 0. What a run that is ended before has judged
     is in results/NN.partial.json and results/NN.partial.csv.
     """
-    from grader.class_folder import submissions, timestamp_of
+    from grader.class_baselines import differing_baselines
+    from grader.class_folder import linked, submissions, timestamp_of
     from grader.classroom import (
         Task,
         by_student,
@@ -56,12 +58,20 @@ def grade(
     require_sandbox(course)
     if not submitted.is_dir():
         raise UsageError(f"expected a folder {submitted} with <student>/{policy.name}, found none")
-    handed_in, absent = submissions(submitted, policy.name)
+    found, absent = submissions(submitted, policy.name)
+    refused = {student: why for student in (*found, *absent) if (why := linked(submitted, student)) is not None}
+    handed_in = {student: folder for student, folder in found.items() if student not in refused}
+    absent = tuple(student for student in absent if student not in refused)
     if not handed_in:
         raise UsageError(f"expected submissions {submitted}/<student>/{policy.name}, found none")
     require_device_once(device)
     tasks = [Task(checks, folder, student, device) for student, folder in handed_in.items()]
-    without = [nothing_handed_in(student, policy) for student in absent]
+    now = datetime.now(UTC)
+    without = [nothing_handed_in(student, policy, now) for student in absent]
+    without += [
+        not_judged(Task(checks, submitted / student / policy.name, student, device), policy, why)
+        for student, why in refused.items()
+    ]
     moments = {student: timestamp_of(folder) for student, folder in handed_in.items()}
     waiting = [not_judged(task, policy, "the run was ended before this submission was judged") for task in tasks]
     partial = PartialResults(results, policy.name, by_student(waiting, without))
@@ -96,6 +106,8 @@ def grade(
     for file in files:
         typer.echo(clean(f"wrote {file}"))
     waiting = [verdict for verdict in verdicts if verdict.total is None and not _has_lost(verdict)]
+    for line in differing_baselines(verdicts):
+        typer.echo(line, err=True)
     if waiting:
         typer.echo(f"{len(waiting)} of {len(verdicts)} totals are open; the table says what they wait for")
     _exit_for_not_judged(verdicts)

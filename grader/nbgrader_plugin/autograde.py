@@ -22,7 +22,7 @@ from nbgrader.converters import Autograde, NbGraderException
 from traitlets import Enum, Integer
 
 from grader import classroom
-from grader.class_folder import submissions, timestamp_of
+from grader.class_folder import linked, submissions, timestamp_of
 from grader.course import FILE_NAME, Assignment, Course, load_course
 from grader.errors import UsageError
 from grader.gradebook import RESULTS, merge_results
@@ -227,9 +227,7 @@ def _problem(student: str, folder: Path) -> str | None:
     """Why a student's submission cannot be graded; None if it can."""
     if len(student) > MAX_ID:
         return f"a student's name of {len(student)} characters is too long for nbgrader's gradebook: at most {MAX_ID}"
-    if folder.parent.is_symlink():
-        return f"the student's folder {student!a} is a link; put a folder in its place"
-    return student_name_problem(student)
+    return linked(folder.parent.parent, student) or student_name_problem(student)
 
 
 def of_these_bytes(verdict: Verdict, made: Staged, assignment: Assignment) -> Verdict:

@@ -49,13 +49,13 @@ def differences(gradebook: Any, course: Course, assignments: Collection[str] = (
     """
     found = []
     for assignment in gradebook.assignments:
-        policy = course.assignments.get(assignment.name)
+        policy, found_due = course.assignments.get(assignment.name), in_utc(assignment.duedate)
         if policy is None or (assignments and policy.name not in assignments):
             continue
-        if in_utc(assignment.duedate) != policy.due:
+        if found_due != policy.due:
             found.append(
                 f"{policy.name}: due {shown(policy.due)} by course.yml, which counts here; the gradebook and "
-                f"Formgrader have {shown(in_utc(assignment.duedate))} until `nbgrader generate_assignment {policy.name}`"
+                f"Formgrader have {shown(found_due)} until `nbgrader generate_assignment {policy.name}`"
             )
         points = {cell.name: cell.max_score for book in assignment.notebooks for cell in book.grade_cells}
         wanted = policy.ordered_parts()

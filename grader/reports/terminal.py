@@ -48,10 +48,15 @@ def student_report(verdict: Verdict, *, width: int = 80, colour: bool = False) -
 
 
 def class_table(verdicts: Sequence[Verdict], *, width: int = 80, colour: bool = False) -> str:
-    """One row per student: each part, total, points judged; beside or below it one sentence why."""
+    """One row per student: each part, total, points judged; beside or below it one sentence why.
+
+    Where somebody has a bonus or points off for being late, these and what is left have columns, too.
+    """
+    bonus, late = any(verdict.bonus for verdict in verdicts), any(verdict.penalty for verdict in verdicts)
     present = [part for part in PARTS if any(p.part == part for v in verdicts for p in v.parts)]
-    head = ["student", *present, "total", "judged"]
-    rows = [_figures(verdict, present) for verdict in verdicts]
+    beyond = [*(["bonus"] if bonus else []), *(["late"] if late else []), *(["final"] if bonus or late else [])]
+    head = ["student", *present, "total", *beyond, "judged"]
+    rows = [_figures(verdict, present, beyond) for verdict in verdicts]
     columns = [max(map(cell_len, column)) for column in zip(head, *rows, strict=True)]
     # Beside a long name the figures must still fit on the line.
     columns[0] = min(columns[0], MAX_NAME, max(MIN_NAME, width - sum(columns[1:]) - 2 * len(columns[1:])))
@@ -68,12 +73,18 @@ def class_table(verdicts: Sequence[Verdict], *, width: int = 80, colour: bool = 
     return _render(lines, width, colour)
 
 
-def _figures(verdict: Verdict, parts: Sequence[str]) -> list[str]:
+def _figures(verdict: Verdict, parts: Sequence[str], beyond: Sequence[str]) -> list[str]:
     scores = {score.part: score for score in verdict.parts}
+    more = {
+        "bonus": f"{verdict.bonus or 0:g}",
+        "late": f"{-verdict.penalty or 0:g}",
+        "final": "open" if verdict.final is None else f"{verdict.final:g}",
+    }
     return [
         one_line(verdict.student, len(verdict.student)),
         *(_short(scores[part]) if part in scores else "" for part in parts),
         "open" if verdict.total is None else f"{verdict.total:g}",
+        *(more[column] for column in beyond),
         f"{verdict.points_judged:g}/{verdict.points:g}",
     ]
 
