@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -22,15 +23,16 @@ from nbgrader.converters import Autograde, NbGraderException
 from traitlets import Enum, Integer
 
 from grader import classroom
+from grader.class_baselines import differing_baselines
 from grader.class_folder import linked, submissions, timestamp_of
 from grader.course import FILE_NAME, Assignment, Course, load_course
 from grader.errors import UsageError
-from grader.gradebook import RESULTS, merge_results
+from grader.gradebook import RESULTS, known_results, merge_results
 from grader.intake import student_name_problem
 from grader.late import TIMESTAMP_FILE, with_penalty
 from grader.nbgrader_plugin import bonuses
 from grader.nbgrader_plugin.autograde_steps import require_judge
-from grader.nbgrader_plugin.autograded import why_due
+from grader.nbgrader_plugin.autograded import has_other_points, why_due
 from grader.nbgrader_plugin.generate import register, told
 from grader.nbgrader_plugin.guard import CourseConverter
 from grader.nbgrader_plugin.open_scores import extension_of, open_all, waiting_among
@@ -74,9 +76,12 @@ class CourseAutograde(CourseConverter, Autograde):
                 templates = register(course, assignment.name, self.coursedir, self, staged)
                 self._require_notebooks(root, assignment.name, templates)
                 due = {s: f for s, f in handed_in.items() if self._is_due(s, f, assignment.name, templates)}
+                skipped = sorted(handed_in.keys() - due.keys())
                 with self._gradebook() as gradebook:
-                    waiting = waiting_among(gradebook, assignment.name, handed_in.keys() - due.keys())
-            self._tell_of(waiting)
+                    waiting = waiting_among(gradebook, assignment.name, skipped)
+                places = {student: Path(self._format_dest(assignment.name, student)) for student in skipped}
+                others = [student for student, there in places.items() if has_other_points(there, templates)]
+            self._tell_of(waiting, others, scales=course.grading.without_gpu == "scale")
             judged = self._judged(course, assignment, due)
             if due:
                 with working_in(root) as staged:
@@ -111,14 +116,15 @@ class CourseAutograde(CourseConverter, Autograde):
         self.log.info("%s: %s", there, why or "Skipping existing assignment")
         return bool(why)
 
-    def _tell_of(self, waiting: list[str]) -> None:
-        if waiting:
-            self.log.warning(
-                "%d of those that were skipped wait for a score (%s): --force judges them again, say on a machine "
-                "with a GPU",
-                len(waiting),
-                ", ".join(waiting[:5]) + (", …" if len(waiting) > 5 else ""),
-            )
+    def _tell_of(self, waiting: Sequence[str], others: Sequence[str], *, scales: bool) -> None:
+        how = "without a GPU course.yml scales their totals now" if scales else "say on a machine with a GPU"
+        for students, what in (
+            (waiting, f"wait for a score (%s): --force judges them again{';' if scales else ','} {how}"),
+            (others, "were judged by other points than course.yml's (%s): --force judges them again"),
+        ):
+            if students:
+                shown = ", ".join(students[:5]) + (", …" if len(students) > 5 else "")
+                self.log.warning(f"%d of those that were skipped {what}", len(students), shown)
 
     def _gradebook(self) -> Any:
         return Gradebook(self.coursedir.db_url, self.coursedir.course_id)
@@ -152,11 +158,8 @@ class CourseAutograde(CourseConverter, Autograde):
         with self._gradebook() as gradebook:
             for student, verdict in self.verdicts.items():
                 moment = timestamp_of(due[student])
-                late_from = assignment.due
-                extension = extension_of(gradebook, assignment.name, student)
-                if late_from is not None and extension is not None:
-                    late_from += extension
-                verdicts.append(with_penalty(verdict, course.grading.late, late_from, moment))
+                extension = extension_of(gradebook, assignment.name, student) or timedelta()
+                verdicts.append(with_penalty(verdict, course.grading.late, assignment.due, moment, extension))
         folder = course.file.parent / RESULTS
         try:
             self.given = dict(bonuses.given(folder, assignment.name))
@@ -165,6 +168,8 @@ class CourseAutograde(CourseConverter, Autograde):
             both = {s: self.given.get(s, NONE) | self.giving.get(s, NONE) for s in {*self.given, *self.giving}}
             bonuses.note(folder, assignment.name, both)
             merge_results(folder, assignment.name, verdicts)
+            for line in differing_baselines((known_results(folder, assignment.name) or {}).values()):
+                self.log.warning("%s", line)
         except OSError as error:
             self.log.error("no results can be written to %s: %s", folder, error)
 

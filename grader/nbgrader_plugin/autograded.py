@@ -37,6 +37,16 @@ def why_due(folder: Path, there: Path, templates: Mapping[str, str]) -> str:
     return ""
 
 
+def has_other_points(there: Path, templates: Mapping[str, str]) -> bool:
+    """Whether what has been autograded into ``there`` was judged by other points than the released notebooks have."""
+    wanted = {name: _points(read_cells(text)) for name, text in templates.items()}
+    return {name: _points(_cells(there / name)) for name in templates} != wanted
+
+
+def _points(cells: Iterable[Cell]) -> dict[str, float | None]:
+    return {cell.grade_id: cell.points for cell in cells if _is_part(cell)}
+
+
 def _cells(path: Path) -> tuple[Cell, ...]:
     """The cells of a notebook that autograde has written: none where it has not."""
     content = ordinary_bytes(path, MAX_WITH_REPORTS)

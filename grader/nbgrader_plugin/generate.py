@@ -27,6 +27,8 @@ from traitlets.config import Config
 from grader import quiz_folder
 from grader.course import FILE_NAME, Course, load_course
 from grader.errors import GraderError, ReleaseError
+from grader.nbgrader_plugin.database import shown
+from grader.nbgrader_plugin.grade_rows import in_utc
 from grader.nbgrader_plugin.guard import CourseConverter, Guard
 from grader.nbgrader_plugin.workplace import working_in
 from grader.notebook import SUFFIX
@@ -158,8 +160,16 @@ def register(course: Course, name: str, coursedir: Any, parent: Any, staged: Pat
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     with Gradebook(coursedir.db_url, coursedir.course_id) as gradebook:
+        before = in_utc(gradebook.find_assignment(assignment.name).duedate)
         due = assignment.due.isoformat() if assignment.due else None
         gradebook.update_or_create_assignment(assignment.name, duedate=due)
+    if before is not None and before != assignment.due:
+        parent.log.warning(
+            "%s: the gradebook's due date %s, of Formgrader or an older course.yml, is set to course.yml's %s",
+            assignment.name,
+            shown(before),
+            shown(assignment.due),
+        )
     return made
 
 
