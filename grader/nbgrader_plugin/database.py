@@ -6,6 +6,7 @@ In: the course's root with nbgrader_config.py, a gradebook. Out: a URL; sentence
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Collection
 from datetime import datetime
 from pathlib import Path
@@ -28,10 +29,13 @@ def database_of(root: Path) -> str:
     """
     silent = logging.Logger("grader.settings", logging.CRITICAL + 1)
     app = NbGrader(log=silent, raise_config_file_errors=True)
+    path = list(sys.path)
     try:
         app.initialize([], root=str(root))
     except (Exception, SystemExit) as error:
         raise UsageError(f"nbgrader's settings cannot be read: {error or type(error).__name__}") from error
+    finally:
+        sys.path[:] = path  # nbgrader puts the current folder first, where files of the course would be modules
     url = str(CourseDirectory(root=str(root), config=app.config).db_url)
     file = url.removeprefix(SQLITE)
     return f"{SQLITE}{root / file}" if url.startswith(SQLITE) else url
