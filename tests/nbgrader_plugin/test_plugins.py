@@ -163,6 +163,15 @@ def test_the_gradebook_is_the_one_of_nbgraders_own_settings(root: Path, python: 
     assert done.stderr.startswith("grader: nbgrader's settings cannot be read: ")
 
 
+def test_reading_nbgraders_settings_lets_no_file_of_the_course_be_a_module(python: Run) -> None:
+    done = python(
+        "import sys; from pathlib import Path; sys.path.remove('')\n"
+        "from grader.nbgrader_plugin.database import database_of\n"
+        "before = list(sys.path); print(database_of(Path.cwd())); assert sys.path == before, sys.path"
+    )
+    assert (done.returncode, done.stdout.count("gradebook.db")) == (0, 1), done.stderr
+
+
 @pytest.mark.usefixtures("gradebook_file")
 def test_what_differs_from_course_yml_is_told_and_course_yml_counts(
     root: Path, python: Run, nbgrader_command: Run
