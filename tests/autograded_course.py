@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -44,6 +45,7 @@ FINDING = Finding(
     "let only threads with i < out.size write",
     "out",
 )
+SCALED_SPEED = 11.0
 QUESTION = Question("answer_1", "Which element?", (), 133, 0.0, {5: "Block 1 begins after the threads of block 0."})
 FAILED = CheckResult(
     "test_doubles[33]",
@@ -93,8 +95,9 @@ def notebook(made: Verdict, answer: str = "answer_1 = 5") -> dict[str, Any]:
         if name in POINTS:
             score = next(part for part in made.parts if part.part == name)
             html = {"text/html": verdict_html(made, name)}
-            if score.judged == score.points:
-                data = {"text/plain": repr(float(score.earned)), **html}
+            if score.judged == score.points or made.total is not None:
+                points = score.earned if score.judged == score.points else SCALED_SPEED
+                data = {"text/plain": repr(float(points)), **html}
                 output = {"output_type": "execute_result", "execution_count": None, "data": data, "metadata": {}}
             else:
                 output = {"output_type": "display_data", "data": html, "metadata": {}}
@@ -115,9 +118,13 @@ def write_folder(root: Path, made: Verdict, document: dict[str, Any], kernels: s
     return folder
 
 
-def write(root: Path = Path()) -> None:
-    """All of it below the course's root; the gradebook there has its tables already."""
+def write(root: Path = Path(), scaled: Collection[str] = ()) -> None:
+    """All of it below the course's root; the gradebook there has its tables already.
+
+    The totals of those who are ``scaled`` are: 44 of the 80 points judged are 55 of 100.
+    """
     made = {student: verdict(student) for student in STUDENTS}
+    made |= {student: replace(made[student], total=44 + SCALED_SPEED) for student in scaled}
     for each in made.values():
         write_folder(root, each, notebook(each))
     write_results(root / "results", "01", list(made.values()))
@@ -187,8 +194,9 @@ def write_grades(root: Path, verdicts: dict[str, Verdict]) -> None:
             found.add_submission("01", student, **late)
             for part in made.parts:
                 grade = found.find_grade(part.part, Path(NOTEBOOK).stem, "01", student)
-                waits = part.judged < part.points
-                grade.auto_score, grade.needs_manual_grade = None if waits else part.earned, waits
+                waits = part.judged < part.points and made.total is None
+                points = part.earned if part.judged == part.points else SCALED_SPEED
+                grade.auto_score, grade.needs_manual_grade = None if waits else points, waits
                 if waits and student == "bob":
                     grade.manual_score, grade.needs_manual_grade = 12.5, False
         found.db.commit()

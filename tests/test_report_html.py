@@ -96,6 +96,14 @@ def test_what_waits_is_open_and_never_zero() -> None:
     assert "speed: open; so far 10 of the 20 points judged, 40 in all" in verdict_html(some)
 
 
+def test_a_part_that_is_scaled_says_so_with_its_points_and_is_nowhere_open() -> None:
+    made = replace(verdict(FAILED, UNMEASURED), total=20.83)
+    for shown in (verdict_html(made), verdict_html(made, "speed")):
+        assert "<b>speed: 8.33 of 40 points, scaled from what was judged: no GPU</b>" in shown
+        assert "speed: open" not in shown
+        assert "not measured: no GPU" in shown
+
+
 def test_a_report_shows_a_failure_with_all_that_helps_and_before_what_was_passed() -> None:
     shown = Markup(verdict_html(verdict(PASSED, FAILED, UNMEASURED))).text
     for words in (

@@ -18,12 +18,13 @@ from grader.export_row import Row
 from grader.late import days_late, days_text
 from grader.nbgrader_plugin.grade_rows import waits
 from grader.records import QUIZ, Verdict
-from grader.reports.check_functions import Function, functions
+from grader.reports.check_functions import SCALED, Function, functions
 from grader.reports.coloured import coloured
 from grader.reports.html import question_html, verdict_html
 from grader.reports.text import clean
 
 OPEN = "open"
+STATES = ("lost", "open", "scaled", "full")  # in the order in which their reports are read
 MAX_ANSWER = 20_000  # characters
 MAX_LINE = 500
 MAX_NAMED = 4  # of a part's checks, in the table at the top
@@ -37,7 +38,7 @@ _SANITIZER = SanitizeHTML(tags=_TAGS, attributes={"a": ["href"], "div": ["class"
 
 @dataclass(frozen=True)
 class Line:
-    """A row of the table of points. ``state`` is full, lost or open; ``note`` says what is behind it."""
+    """A row of the table of points. ``state`` is one of ``STATES``; ``note`` says what is behind it."""
 
     name: str
     score: str
@@ -99,7 +100,7 @@ def lines(grades: Sequence[Any], verdict: Verdict | None) -> dict[str, Line]:
 
 def _line(grade: Any, verdict: Verdict | None) -> Line:
     points = float(grade.max_score)
-    told = functions([c for c in verdict.checks if c.part == grade.name], {}) if verdict is not None else []
+    told = list(functions([c for c in verdict.checks if c.part == grade.name], {})) if verdict is not None else []
     if waits(grade):
         return Line(grade.name, OPEN, figure(points), "open", _waits_for(told))
     score = float(grade.score)
@@ -107,9 +108,13 @@ def _line(grade: Any, verdict: Verdict | None) -> Line:
     if grade.extra_credit:
         notes.append(f"{figure(grade.extra_credit)} of them extra")
     failed = _failed(told)
-    if failed and grade.manual_score is None:
-        notes.append(failed)
-    return Line(grade.name, figure(score), figure(points), "full" if score >= points else "lost", "; ".join(notes))
+    state = "full" if score >= points else "lost"
+    if grade.manual_score is None:
+        # Points that are no failed check's nobody has lost.
+        scaled = any(function.passed is None for function in told)
+        state = "scaled" if scaled and not failed else state
+        notes += [*filter(None, [failed]), *([SCALED] if scaled else [])]
+    return Line(grade.name, figure(score), figure(points), state, "; ".join(notes))
 
 
 def figure(points: float) -> str:
@@ -145,7 +150,7 @@ def says(row: Row, table: Mapping[str, Line], grades: Sequence[Any], late: Any, 
 
 
 def reports(nb: Any, table: Mapping[str, Line], verdict: Verdict | None) -> tuple[Report, ...]:
-    """What was judged of each graded cell: points lost first, then what waits, then the rest."""
+    """What was judged of each graded cell, in the order of ``STATES``."""
     made = []
     for cell in nb.cells:
         name = _name(cell)
@@ -154,7 +159,7 @@ def reports(nb: Any, table: Mapping[str, Line], verdict: Verdict | None) -> tupl
             if not html and verdict is not None:
                 html = verdict_html(verdict, name)
             made.append(Report(table[name], html))
-    return tuple(sorted(made, key=lambda report: ("lost", "open", "full").index(report.line.state)))
+    return tuple(sorted(made, key=lambda report: STATES.index(report.line.state)))
 
 
 def _output(output: Any) -> str:

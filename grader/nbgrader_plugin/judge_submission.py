@@ -19,6 +19,7 @@ from nbgrader import utils
 from grader.nbgrader_plugin.guard import CoursePreprocessor
 from grader.records import KERNELS_FILE, QUIZ, State, Verdict
 from grader.reports import markup
+from grader.reports.check_functions import SCALED, in_total
 from grader.reports.html import kernels_html, question_html, verdict_html
 from grader.reports.text import clean
 from grader.reports.view import findings_for_student, for_student
@@ -71,11 +72,9 @@ def points_of(verdict: Verdict, part: str) -> tuple[float | None, str]:
     score = next((score for score in verdict.parts if score.part == part), None)
     if score is None:
         return None, f"course.yml of {verdict.assignment} has no part {part!r}"
-    if score.judged == score.points:
-        return score.earned, ""
-    if verdict.total is not None:
-        others = sum(other.earned for other in verdict.parts if other.part != part)
-        return max(0.0, round(verdict.total - others, 2)), "scaled from what was judged: no GPU"
+    points = in_total(score, verdict)
+    if points is not None:
+        return points, "" if score.judged == score.points else SCALED
     open_checks = [c for c in for_student(verdict).checks if c.part == part and c.state is not State.JUDGED]
     if not open_checks:
         return None, verdict.summary
@@ -87,8 +86,6 @@ def _output(points: float | None, why: str, verdict: Verdict, part: str) -> Any:
     report = verdict_html(verdict, part)
     if points is None:
         return _shown(why, report)
-    if why:
-        report = markup.bold(why) + report
     data = {"text/plain": repr(float(points)), "text/html": report}
     return new_output("execute_result", data, execution_count=None)
 

@@ -14,6 +14,9 @@ from grader.records import CheckResult, PartScore, State, Verdict
 from grader.reports.alike import alike
 from grader.reports.text import one_line
 
+# Of a part's points where course.yml's ``without_gpu`` is to scale the total.
+SCALED = "scaled from what was judged: no GPU"
+
 # The failures that a report has told already, each with the name of the check that shows it.
 Shown = dict[tuple[object, ...], str]
 
@@ -80,6 +83,19 @@ def _function(cases: Sequence[CheckResult], shown: Shown) -> Function:
         earlier = shown.setdefault(alike(Path(), telling), telling.name)  # a verdict is about one folder
         like = "" if telling.failure is None or earlier == telling.name else earlier
     return Function(name, first.hidden, _passed(cases), first.sentence, telling, count, others, like)
+
+
+def in_total(score: PartScore, verdict: Verdict) -> float | None:
+    """A part's points in the total; None while they wait. What a scaled total has more is that of the part without GPU.
+
+    Only one part can be without: speed, see ``scoring.score``.
+    """
+    if score.judged == score.points:
+        return score.earned
+    if verdict.total is None:
+        return None
+    others = sum(other.earned for other in verdict.parts if other.part != score.part)
+    return max(0.0, round(verdict.total - others, 2))
 
 
 def points_text(score: PartScore) -> str:

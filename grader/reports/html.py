@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 
 from grader.records import KERNELS_FILE, QUIZ, CheckResult, Failure, Finding, PartScore, Severity, State, Verdict
 from grader.reports import markup
-from grader.reports.check_functions import Function, Shown, functions, points_text, total_text
+from grader.reports.check_functions import SCALED, Function, Shown, functions, in_total, points_text, total_text
 from grader.reports.coloured import coloured
 from grader.reports.race import race_rows
 from grader.reports.text import one_line, other_findings
@@ -80,7 +80,7 @@ def kernels_html(source: str, findings: Iterable[Finding] = ()) -> str:
 
 
 def _part(score: PartScore, verdict: Verdict, shown: Shown) -> str:
-    head = markup.bold(f"{score.part}: {_points(score)}")
+    head = markup.bold(f"{score.part}: {_points(score, verdict)}")
     checks = [check for check in verdict.checks if check.part == score.part]
     if not checks:
         return head + markup.listed([markup.text("no check here")])
@@ -90,10 +90,13 @@ def _part(score: PartScore, verdict: Verdict, shown: Shown) -> str:
     return head + markup.listed(_function(function) for function in functions(checks, shown, failed_first=True))
 
 
-def _points(score: PartScore) -> str:
+def _points(score: PartScore, verdict: Verdict) -> str:
     """Points in words; what waits is open, and no 0 that somebody could read as lost."""
     if score.judged == score.points:
         return points_text(score)
+    scaled = in_total(score, verdict)
+    if scaled is not None:
+        return f"{scaled:g} of {score.points:g} points, {SCALED}"
     if not score.judged:
         return f"open, {score.points:g} points"
     return f"open; so far {score.earned:g} of the {score.judged:g} points judged, {score.points:g} in all"

@@ -129,7 +129,7 @@ import class_judges
 from grader.classroom import Task
 from grader.course import load_course
 from grader.nbgrader_plugin.autograde import of_these_bytes
-from grader.nbgrader_plugin.judge_submission import points_of
+from grader.nbgrader_plugin.judge_submission import _output, points_of
 from grader.nbgrader_plugin.staging import Staged
 from grader.records import State
 from grader.scoring import score
@@ -145,6 +145,9 @@ half = replace(verdict, parts=scaled.parts, total=scaled.total)
 found = {part: points_of(half, part)[0] for part in policy.parts}
 assert found == {"correctness": 40.0, "technique": 20.0, "speed": 15.0}, found
 assert sum(found.values()) == scaled.total == 75
+# What Formgrader and feedback show has one heading, of the score's points.
+shown = _output(15.0, "", half, "speed").data["text/html"]
+assert shown.startswith("<b>speed: 15 of 20 points, scaled from what was judged: no GPU</b><ul>"), shown
 secret = replace(verdict.checks[0], hidden=True, state=State.NOT_JUDGED, passed=None, reason="n=1023 broke")
 parts = score([secret, *verdict.checks[1:]], policy.ordered_parts(), "wait").parts
 hidden = replace(verdict, checks=(secret, *verdict.checks[1:]), parts=parts)

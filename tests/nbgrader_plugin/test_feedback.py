@@ -88,6 +88,23 @@ def test_feedback_shows_score_and_findings_and_holds_its_page_only(autograded: P
     assert "open of" not in bob
 
 
+def test_a_part_that_was_scaled_says_why_in_the_table_and_has_one_heading(
+    root: Path, python: Run, nbgrader_command: Run
+) -> None:
+    done = python(WRITE.replace("write()", "write(scaled=('ada',))"))
+    assert done.returncode == 0, done.stderr
+    assert nbgrader_command("generate_feedback", "01", "--student=ada").returncode == 0
+    found = page(root, "ada")
+    text = words(found)
+    assert "55 of 100 points" in text
+    assert "speed 11 of 20 scaled from what was judged: no GPU" in text
+    assert "speed: 11 of 20 points, scaled from what was judged: no GPU" in text
+    assert "open" not in text
+    # Points that nobody has lost are not red.
+    assert [attributes["class"] for tag, attributes in found.tags if tag == "tr"] == ["lost", "full", "scaled"]
+    assert text.index("correctness: 24 of 60") < text.index("speed: 11 of 20")
+
+
 def test_feedback_before_autograde_says_what_to_do(root: Path, nbgrader_command: Run) -> None:
     done = nbgrader_command("generate_feedback", "01")
     assert done.returncode == 1
