@@ -15,7 +15,7 @@ from nbconvert.preprocessors.sanitize import SanitizeHTML
 from nbgrader import utils
 
 from grader.export_row import Row
-from grader.late import days_late, days_text
+from grader.late import days_late, days_text, penalty
 from grader.nbgrader_plugin.grade_rows import waits
 from grader.records import QUIZ, Verdict
 from grader.reports.check_functions import SCALED, Function, functions
@@ -38,13 +38,17 @@ _SANITIZER = SanitizeHTML(tags=_TAGS, attributes={"a": ["href"], "div": ["class"
 
 @dataclass(frozen=True)
 class Line:
-    """A row of the table of points. ``state`` is one of ``STATES``; ``note`` says what is behind it."""
+    """A row of the table of points. ``state`` is one of ``STATES``; ``note`` says what is behind it.
+
+    ``by_hand``: the score is a person's, and may be another than the judge's report says.
+    """
 
     name: str
     score: str
     points: str
     state: str
     note: str = ""
+    by_hand: bool = False
 
 
 @dataclass(frozen=True)
@@ -104,17 +108,18 @@ def _line(grade: Any, verdict: Verdict | None) -> Line:
     if waits(grade):
         return Line(grade.name, OPEN, figure(points), "open", _waits_for(told))
     score = float(grade.score)
-    notes = ["by hand"] if grade.manual_score is not None else []
+    by_hand = grade.manual_score is not None
+    notes = ["by hand"] if by_hand else []
     if grade.extra_credit:
         notes.append(f"{figure(grade.extra_credit)} of them extra")
     failed = _failed(told)
     state = "full" if score >= points else "lost"
-    if grade.manual_score is None:
+    if not by_hand:
         # Points that are no failed check's nobody has lost.
         scaled = any(function.passed is None for function in told)
         state = "scaled" if scaled and not failed else state
         notes += [*filter(None, [failed]), *([SCALED] if scaled else [])]
-    return Line(grade.name, figure(score), figure(points), state, "; ".join(notes))
+    return Line(grade.name, figure(score), figure(points), state, "; ".join(notes), by_hand)
 
 
 def figure(points: float) -> str:
@@ -143,7 +148,8 @@ def says(row: Row, table: Mapping[str, Line], grades: Sequence[Any], late: Any, 
         text = (
             f"So far {figure(earned)} of the {figure(of)} points that have been judged; {figure(row.max_score)} in all."
         )
-        return f"{text} Handed in {when}: points for that will be off the total." if days else text
+        percent = figure(penalty(late, seconds_late, 100))
+        return f"{text} Handed in {when}: {percent}% of the points earned will be off the total." if days else text
     if row.penalty:
         return f"{figure(row.raw)} points earned, {figure(row.penalty)} off for being {when}."
     return f"Handed in {when}." if days else ""

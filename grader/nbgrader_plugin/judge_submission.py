@@ -18,7 +18,6 @@ from nbgrader import utils
 
 from grader.nbgrader_plugin.guard import CoursePreprocessor
 from grader.records import KERNELS_FILE, QUIZ, State, Verdict
-from grader.reports import markup
 from grader.reports.check_functions import SCALED, in_total
 from grader.reports.html import kernels_html, question_html, verdict_html
 from grader.reports.text import clean

@@ -63,9 +63,9 @@ def test_feedback_shows_score_and_findings_and_holds_its_page_only(autograded: P
     ada = page(autograded, "ada")
     text = words(ada)
     # What waits is open, and so is the total.
-    assert "open of 100 points" in text
-    assert "So far 44 of the 80 points that have been judged; 100 in all. Handed in 2 days late" in text
-    assert "speed open of 20 not measured: no GPU here" in text
+    assert "open, 100 points in all" in text
+    assert "So far 44 of the 80 points that have been judged; 100 in all. Handed in 2 days late: 20% of" in text
+    assert "speed open, 20 points not measured: no GPU here" in text
     assert not re.search(r"(?<![\d.])0(\.0+)? of", text)
     # What failed, and why, is at the top and at its line of kernels.py.
     assert "correctness 24 of 60 not passed: test_doubles, hidden check" in text
@@ -85,7 +85,10 @@ def test_feedback_shows_score_and_findings_and_holds_its_page_only(autograded: P
     assert "45.2 of 100 points" in bob
     assert "56.5 points earned, 11.3 off for being 2 days late." in bob
     assert "speed 12.5 of 20 by hand" in bob
-    assert "open of" not in bob
+    # A person's points stand above the judge's, which are others.
+    assert "speed: 12.5 of 20 points, by hand. The judge's own report: speed: open, 20 points" in bob
+    assert "points in all" not in bob
+    assert "The judge's own report" not in text
 
 
 def test_a_part_that_was_scaled_says_why_in_the_table_and_has_one_heading(
