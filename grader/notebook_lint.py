@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ _KEYS = frozenset((*_FLAGS, "schema_version", "grade_id", "points", "cell_type",
 _METADATA = frozenset(("nbgrader", "deletable", "editable", "tags", "warpgrade"))
 _GRADE_ID = re.compile(r"[A-Za-z0-9_\-]+")
 _CELL_ID = re.compile(r"[A-Za-z0-9_\-]{1,64}")
+FEW_KEYS = 4  # of fewer, the same key says nothing
 MINOR = 5  # the first nbformat 4 whose cells have ids
 # What a lesson opens with, as patterns and as words.
 OPENING = {
@@ -206,9 +208,23 @@ def _quiz_problems(found: tuple[Question, ...], content: bytes, wanted: int) -> 
     for check in judge(found, {question.name: question.right_line for question in found}):
         if not check.passed:
             yield f"{check.name}: the key itself is not right: {check.failure}"
+    yield from _guessable(found)
     for check in judge(found, {name: without_key(text) for name, text in sources(cells).items()}):
         if check.passed:
             yield f"{check.name}: the notebook gives the answer away outside of the solution region"
+
+
+def _guessable(found: tuple[Question, ...]) -> Iterator[str]:
+    """One letter for everything would earn most of what questions with one right choice are worth."""
+    keys = Counter(question.key for question in found if isinstance(question.key, str))
+    if keys.total() < FEW_KEYS:
+        return
+    letter, count = keys.most_common(1)[0]
+    if 2 * count > keys.total():
+        yield (
+            f"{letter!r} is the key of {count} of the {keys.total()} questions with one right choice: reorder their "
+            "choices, so that the keys are spread over the letters"
+        )
 
 
 def _unexplained(question: Question) -> Iterator[str]:

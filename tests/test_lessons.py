@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ from typing import Any
 import pytest
 
 from grader.course import load_course
+from grader.notebook import read_cells
+from grader.quiz_keys import questions
 from grader.records import PARTS, QUIZ
 
 ROOT = Path(__file__).parents[1]
@@ -156,6 +159,14 @@ def test_every_check_of_a_lesson_is_about_something(path: Path) -> None:
     assert words
     assert all(f"def test_{word}_" in public for word in words)
     assert [word for word in asked if word in PARTS] == list(PARTS)
+
+
+def test_keys_are_spread_over_the_letters() -> None:
+    """Who answers one letter throughout earns no more than a third of the questions with one right choice."""
+    found = [question for path in NOTEBOOKS for question in questions(read_cells(path.read_bytes()))]
+    keys = Counter(question.key for question in found if isinstance(question.key, str))
+    assert len(keys) == 4
+    assert 3 * max(keys.values()) <= keys.total(), keys
 
 
 def test_a_lesson_and_a_quiz_are_there_together() -> None:

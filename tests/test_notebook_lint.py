@@ -187,6 +187,37 @@ def test_what_a_quiz_promises_is_seen(course: Course, change: Change, said: str)
     assert said in row.note
 
 
+def with_keys(*keys: str) -> Change:
+    """Questions with these keys, of three choices each, in the place of the tiny notebook's."""
+
+    def change(document: Any) -> None:
+        kept = [cell for cell in document["cells"] if "question" not in cell["id"] and "answer" not in cell["id"]]
+        asked = []
+        for number, key in enumerate(keys, 1):
+            why = {choice: "No." for choice in "abc" if choice not in key}
+            written = repr(key) if len(key) == 1 else repr(set(key))
+            region = f"### BEGIN SOLUTION\nanswer_{number} = {written}\nwhy_{number} = {why}\n### END SOLUTION\n"
+            source = f'answer_{number} = ...  # "a", "b", "c"\n{region}'
+            asked.append(tiny_notebook.markdown(f"question-{number}", f"What is thing {number}?"))
+            asked.append(tiny_notebook.answer_cell(number, source))
+        document["cells"] = [*kept[:2], *asked, *kept[2:]]
+
+    return change
+
+
+def test_a_letter_that_answers_most_questions_of_one_choice_is_seen(course: Course) -> None:
+    """Whoever writes it everywhere would earn most of the quiz."""
+    row = changed(course, with_keys("b", "b", "a", "b"))["quiz"]
+    assert row.ok is False
+    assert "'b' is the key of 3 of the 4 questions with one right choice" in row.note
+    assert "reorder" in row.note
+
+
+@pytest.mark.parametrize("keys", [("b", "b", "b"), ("b", "b", "a", "c"), ("b", "ab", "bc", "b", "b")])
+def test_half_of_the_questions_or_few_of_them_may_have_one_letter(course: Course, keys: tuple[str, ...]) -> None:
+    assert changed(course, with_keys(*keys))["quiz"].ok is True
+
+
 def test_how_many_questions_are_enough_is_course_policy(course: Course) -> None:
     assert rows_of(course, 3)["quiz"] == Row("quiz", False, "doubling.ipynb: expected at least 3 questions, found 2")
 
