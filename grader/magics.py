@@ -11,6 +11,7 @@ import functools
 import linecache
 import subprocess
 import sys
+import textwrap
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -31,16 +32,18 @@ from grader.reports.text import clean, one_line
 from grader.spelling import nearest
 
 WIDTH = 88  # columns of a report; a notebook's output holds about a hundred
+# nbgrader cuts the lines of an error to 90 columns, less an indent of 4 and three dots.
+SAID_WIDTH = 80
 AUTO: DeviceName = "auto"
 SIMULATED: DeviceName = "simulated"
 COULD_NOT = 2  # the exit code of `grader` where there is no verdict
 
 
 class Said(Exception):
-    """Ends a cell with one sentence and no traceback."""
+    """Ends a cell with one sentence and no traceback, in lines that nbgrader's Validate shows whole."""
 
     def _render_traceback_(self) -> list[str]:
-        return [str(self)]
+        return textwrap.wrap(str(self), SAID_WIDTH, break_on_hyphens=False)
 
 
 class NotYet(Said):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import zipfile
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import clean_process
 import numpy as np
 import pytest
 import tiny_course as tiny
@@ -163,10 +166,32 @@ def test_a_verdict_of_a_machine_in_trouble_is_not_kept(
     assert not isinstance(lesson.raised, magics.NotYet)
 
 
+VALIDATED = """\
+import sys
+from nbgrader.validator import Validator
+validator = Validator()
+validator.stream = sys.stdout
+validator._print_error("%check correctness", sys.argv[1])
+"""
+
+
+@pytest.mark.skipif(find_spec("nbgrader") is None, reason="nbgrader is not installed")
+@pytest.mark.parametrize("kind", [magics.NotYet, magics.Said])
+def test_validate_shows_all_words_of_a_sentence(kind: type[magics.Said], tmp_path: Path) -> None:
+    """nbgrader cuts each line of a cell's error to what is left of its 90 columns."""
+    said = kind("Not yet: 5 of 5 checks of correctness failed: out still holds its fill value: the kernel " + "z" * 200)
+    lines = "\n".join(said._render_traceback_())
+    done = clean_process.run(VALIDATED, lines, cwd=tmp_path, env=os.environ, out=tmp_path)
+    assert done.returncode == 0, done.stderr
+    shown = done.stdout.partition("The error was:")[2]
+    assert "..." not in shown
+    assert "".join(shown.split()) == "".join(str(said).split())
+
+
 def test_what_check_cannot_do_is_one_sentence_without_a_traceback(lesson: Lesson, tmp_path: Path) -> None:
     lesson.run("%check tecnique")
     assert "did you mean technique?" in str(lesson.raised)
-    assert lesson.raised._render_traceback_() == [str(lesson.raised)]  # type: ignore[union-attr]
+    assert " ".join(lesson.raised._render_traceback_()) == str(lesson.raised)  # type: ignore[union-attr]
     (lesson.folder / "kernels.py").unlink()
     lesson.run("%check")
     assert "expected kernels.py beside the notebook, found none" in str(lesson.raised)
