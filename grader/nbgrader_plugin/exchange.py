@@ -22,6 +22,7 @@ from grader.course import FILE_NAME, load_course
 from grader.errors import GraderError
 from grader.intake import CARRIED, MAX_CARRIED, NO_FILE, ordinary_bytes, student_name_problem
 from grader.late import TIMESTAMP_FILE, read_timestamp
+from grader.nbgrader_plugin import feedback_state
 from grader.nbgrader_plugin.generate import notebooks
 from grader.nbgrader_plugin.staging import limits_of
 from grader.nbgrader_plugin.workplace import attributes, student_folders, working_in
@@ -72,6 +73,9 @@ class ReleaseFeedback(ExchangeReleaseFeedback):
         except GraderError as error:
             self.fail(str(error))
         with attributes(self.coursedir, assignment_id=name):
+            if stale := feedback_state.outdated(self.coursedir, course.grading.late, name):
+                command = f"nbgrader generate_feedback {name} --force"
+                self.log.warning("%s, and go out as they are: `%s` first", feedback_state.sentence(stale), command)
             super().start()
 
     def copy_files(self) -> None:

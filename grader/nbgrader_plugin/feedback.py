@@ -23,7 +23,7 @@ from grader.course import FILE_NAME, Course, load_course
 from grader.gradebook import RESULTS, read_results
 from grader.intake import CARRIED, MAX_CARRIED, NO_FILE, ordinary_bytes
 from grader.late import MAX_TIMESTAMP, TIMESTAMP_FILE
-from grader.nbgrader_plugin import feedback_page
+from grader.nbgrader_plugin import feedback_page, feedback_state
 from grader.nbgrader_plugin.generate import told
 from grader.nbgrader_plugin.grade_rows import rows
 from grader.nbgrader_plugin.guard import CourseConverter, Guard
@@ -36,9 +36,7 @@ from grader.submission import MAX_BYTES, Submission, read_submission
 
 TEMPLATE = "course_feedback"
 TEMPLATES = Path(__file__).parent / "templates"
-PAGE = ".html"
 PAGES_END = b"</html>"  # of the template
-MAX_PAGE = 8 * MAX_NOTEBOOK_BYTES
 
 
 def settings(c: Any) -> None:
@@ -71,13 +69,15 @@ class CourseFeedback(CourseConverter, GenerateFeedback):
             with attributes(self.coursedir, assignment_id=name, autograded_directory=folder):
                 super().start()
             self._warn_of_others(name)
+            if stale := feedback_state.outdated(self.coursedir, self.course.grading.late, name):
+                self.log.warning("%s: --force makes them anew", feedback_state.sentence(stale))
         if refused:
             raise NbGraderException("\n".join(refused))
 
     def init_destination(self, assignment_id: str, student_id: str) -> bool:
         """As nbgrader's, which skips who has a folder: one that lacks a page was left by a run that was ended."""
         there = Path(self._format_dest(assignment_id, student_id))
-        pages = [there / f"{Path(notebook).stem}{PAGE}" for notebook in self.notebooks]
+        pages = [there / f"{Path(notebook).stem}{feedback_state.PAGE}" for notebook in self.notebooks]
         with attributes(self, force=self.force or not all(map(_is_whole, pages))):
             wanted: bool = super().init_destination(assignment_id, student_id)
         return wanted
@@ -126,11 +126,17 @@ class CourseFeedback(CourseConverter, GenerateFeedback):
     def _warn_of_others(self, name: str) -> None:
         """Feedback that is kept may come from before this course's converter."""
         for folder in student_folders(self.coursedir, self.coursedir.feedback_directory, name):
-            others = [p.name for p in sorted(folder.iterdir()) if p.suffix != PAGE and p.name not in CARRIED]
+            others = [
+                p.name for p in sorted(folder.iterdir()) if p.suffix != feedback_state.PAGE and p.name not in CARRIED
+            ]
             if others:
                 self.log.warning(
                     "%s holds what is no feedback: %s; --force makes the folder anew", folder, ", ".join(others)
                 )
+
+    def folder_of(self, student: str) -> Path:
+        """A student's folder in autograded/."""
+        return self._folders[student]
 
     def judged(self, student: str) -> tuple[str, Verdict | None]:
         """The text of the autograded kernels.py, "" if there is none, and the verdict if it is of that text."""
@@ -152,7 +158,7 @@ class CourseFeedback(CourseConverter, GenerateFeedback):
 
 def _is_whole(page: Path) -> bool:
     """Whether a page of feedback was written to its end."""
-    content = ordinary_bytes(page, MAX_PAGE)
+    content = ordinary_bytes(page, feedback_state.MAX_PAGE)
     return isinstance(content, bytes) and content.rstrip().endswith(PAGES_END)
 
 
@@ -194,6 +200,7 @@ class ScoresForFeedback(GetGrades):
                 answers=feedback_page.answers(nb, table, comments, verdict),
                 kernels_html=kernels_html(source, findings_for_student(verdict) if verdict is not None else ()),
                 with_findings=verdict is not None,
+                state=feedback_state.digest(gradebook, late, name, student, converter.folder_of(student)),
             )
         return nb, resources
 

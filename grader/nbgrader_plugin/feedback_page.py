@@ -76,7 +76,10 @@ class Answer:
 
 @dataclass(frozen=True)
 class Page:
-    """All that the template shows. ``score`` is ``OPEN`` while anything waits; ``says`` how it comes about."""
+    """All that the template shows. ``score`` is ``OPEN`` while anything waits; ``says`` how it comes about.
+
+    ``state`` is what ``feedback_state`` knows an outdated page by.
+    """
 
     title: str
     student: str
@@ -89,6 +92,7 @@ class Page:
     answers: tuple[Answer, ...]
     kernels_html: str = ""
     with_findings: bool = False
+    state: str = ""
 
 
 def sanitized(html: str) -> str:

@@ -210,6 +210,48 @@ def test_nothing_of_a_stranger_is_alive_in_feedback(root: Path, python: Run, nbg
         assert found.text.count(visible) >= 10, text
 
 
+CHANGES = {
+    "a score by hand": "found.find_grade('correctness', notebook, '01', 'ada').manual_score = 60.0",
+    "a comment": "found.find_comment('answer_1', notebook, '01', 'ada').manual_comment = 'Well done.'",
+    "a second autograde": "book.write_text(book.read_text().replace('doubling 33', 'doubling 34'))",
+}
+CHANGE = """\
+import sys
+from pathlib import Path
+from nbgrader.api import Gradebook
+from notebook_course import NOTEBOOK
+notebook, book = Path(NOTEBOOK).stem, Path("autograded/ada/01") / NOTEBOOK
+with Gradebook("sqlite:///gradebook.db", "tiny") as found:
+    exec(sys.argv[1])
+    found.db.commit()
+"""
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_a_page_that_is_older_than_what_it_tells_is_named_until_it_is_made_anew(
+    autograded: Path, python: Run, nbgrader_command: Run, change: str
+) -> None:
+    exchange = autograded.parent / "exchange"
+    exchange.mkdir()
+    exchange.chmod(0o777)
+    with (autograded / "nbgrader_config.py").open("a") as file:
+        file.write(f"\nc.Exchange.root = {str(exchange)!r}\n")
+    older = "1 of the pages of feedback are older than scores, comments or reports (ada)"
+    assert nbgrader_command("generate_feedback", "01").returncode == 0
+    assert "are older" not in nbgrader_command("generate_feedback", "01").stderr
+    before = (autograded / "feedback/ada/01" / PAGE).read_bytes()
+    assert (done := python(CHANGE, change)).returncode == 0, done.stderr
+    kept = nbgrader_command("generate_feedback", "01")
+    assert (kept.returncode, kept.stderr.count(older)) == (0, 1)
+    assert "--force makes" in kept.stderr
+    assert (autograded / "feedback/ada/01" / PAGE).read_bytes() == before
+    released = nbgrader_command("release_feedback", "01")
+    assert (released.returncode, released.stderr.count(older)) == (0, 1)
+    assert "are older" not in nbgrader_command("generate_feedback", "01", "--force").stderr
+    assert (autograded / "feedback/ada/01" / PAGE).read_bytes() != before
+    assert "are older" not in nbgrader_command("release_feedback", "01").stderr
+
+
 RELEASE = """\
 c.Exchange.root = {exchange!r}
 c.CourseDirectory.student_id_exclude = "eve"
