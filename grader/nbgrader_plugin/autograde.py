@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import timedelta
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -36,8 +36,9 @@ from grader.nbgrader_plugin.autograded import has_other_points, why_due
 from grader.nbgrader_plugin.generate import register, told
 from grader.nbgrader_plugin.guard import CourseConverter
 from grader.nbgrader_plugin.open_scores import extension_of, open_all, waiting_among
+from grader.nbgrader_plugin.run_summary import named, summary
 from grader.nbgrader_plugin.staging import Staged, stage_submission
-from grader.nbgrader_plugin.workplace import attributes, working_in
+from grader.nbgrader_plugin.workplace import attributes, without_progress, working_in
 from grader.records import KERNELS_FILE, Verdict
 from grader.release import SOLUTIONS
 
@@ -71,7 +72,7 @@ class CourseAutograde(CourseConverter, Autograde):
             assignment = course.assignment(self.coursedir.assignment_id)
             handed_in, refused = self._handed_in(root, assignment.name)
             if not handed_in:
-                raise NbGraderException("\n".join(refused))
+                raise NbGraderException("\n".join(refused.values()))
             with working_in(root) as staged:
                 templates = register(course, assignment.name, self.coursedir, self, staged)
                 self._require_notebooks(root, assignment.name, templates)
@@ -83,18 +84,22 @@ class CourseAutograde(CourseConverter, Autograde):
                 others = [student for student, there in places.items() if has_other_points(there, templates)]
             self._tell_of(waiting, others, scales=course.grading.without_gpu == "scale")
             judged = self._judged(course, assignment, due)
-            if due:
-                with working_in(root) as staged:
-                    self._convert(course, assignment, due, judged, templates, staged)
+            try:
+                if due:
+                    with working_in(root) as staged:
+                        self._convert(course, assignment, due, judged, templates, staged)
+            finally:
+                self._sum_up(assignment.name, due, refused, skipped)
         if refused:
-            # Again, since nbgrader's own lines on the others stand between, and its command shows no exception.
-            self.log.error("%d not graded, see the sentences above: %s", len(refused), refused[0])
-            raise NbGraderException("\n".join(refused))
+            # Again, since lines on the others stand between, and nbgrader's command shows no exception.
+            first = next(iter(refused.values()))
+            self.log.error("%d not graded, see the sentences above: %s", len(refused), first)
+            raise NbGraderException("\n".join(refused.values()))
 
     # ------------------------------------------------------------------ whose submissions
 
-    def _handed_in(self, root: Path, name: str) -> tuple[dict[str, Path], list[str]]:
-        """Submissions by student, and why some are refused. Raises UsageError if there are none."""
+    def _handed_in(self, root: Path, name: str) -> tuple[dict[str, Path], dict[str, str]]:
+        """Submissions by student, and why some are refused, by student, too. Raises UsageError if there are none."""
         folder = root / self.coursedir.submitted_directory
         wanted, excluded = self.coursedir.student_id, self.coursedir.student_id_exclude.split(",")
         found = submissions(folder, name)[0] if folder.is_dir() else {}
@@ -102,8 +107,8 @@ class CourseAutograde(CourseConverter, Autograde):
         if not found:
             raise UsageError(f"expected submissions {folder}/<student>/{name} of {wanted!r}, found none")
         problems = {student: _problem(student, place) for student, place in found.items()}
-        refused = [f"{folder}: not graded: {problem}" for problem in problems.values() if problem is not None]
-        for sentence in refused:
+        refused = {s: f"{folder}: not graded: {problem}" for s, problem in problems.items() if problem is not None}
+        for sentence in refused.values():
             self.log.error("%s", sentence)
         return {student: place for student, place in found.items() if problems[student] is None}, refused
 
@@ -123,8 +128,15 @@ class CourseAutograde(CourseConverter, Autograde):
             (others, "were judged by other points than course.yml's (%s): --force judges them again"),
         ):
             if students:
-                shown = ", ".join(students[:5]) + (", …" if len(students) > 5 else "")
-                self.log.warning(f"%d of those that were skipped {what}", len(students), shown)
+                self.log.warning(f"%d of those that were skipped {what}", len(students), named(students))
+
+    def _sum_up(self, name: str, due: Iterable[str], refused: Collection[str], skipped: Collection[str]) -> None:
+        """Say what has become of everybody; nbgrader takes away the folder of a submission that failed."""
+        graded = [student for student in due if Path(self._format_dest(name, student)).exists()]
+        failed = [student for student in due if student not in graded]
+        with self._gradebook() as gradebook:
+            waiting = waiting_among(gradebook, name, graded)
+        self.log.info("%s", summary(name, graded, waiting, failed, refused, skipped))
 
     def _gradebook(self) -> Any:
         return Gradebook(self.coursedir.db_url, self.coursedir.course_id)
@@ -206,6 +218,7 @@ class CourseAutograde(CourseConverter, Autograde):
                 source_directory=str(nothing.relative_to(root)),
             ),
             attributes(self, force=True),
+            without_progress(self.log),
         ):
             super().start()
         done = {student: self.giving.get(student, NONE) for student in self.verdicts}

@@ -27,7 +27,7 @@ from grader.nbgrader_plugin import feedback_page, feedback_state
 from grader.nbgrader_plugin.generate import told
 from grader.nbgrader_plugin.grade_rows import rows
 from grader.nbgrader_plugin.guard import CourseConverter, Guard
-from grader.nbgrader_plugin.workplace import attributes, student_folders, working_in
+from grader.nbgrader_plugin.workplace import attributes, student_folders, without_progress, working_in
 from grader.notebook import MAX_NOTEBOOK_BYTES, SUFFIX
 from grader.records import KERNELS_FILE, Failure, Verdict
 from grader.reports.html import kernels_html
@@ -50,6 +50,7 @@ class CourseFeedback(CourseConverter, GenerateFeedback):
     course: Course
     verdicts: dict[str, Verdict]
     _folders: dict[str, Path]  # of autograded/, by student
+    _given: dict[str, bool]  # who has a page, and whether it is of this run
 
     def start(self) -> None:
         """Write the feedback of ``coursedir.assignment_id``. Raises NbGraderException; other students have theirs."""
@@ -58,7 +59,7 @@ class CourseFeedback(CourseConverter, GenerateFeedback):
             self.course = load_course(root / FILE_NAME)
             name = self.course.assignment(self.coursedir.assignment_id).name
             self.verdicts = self._verdicts(root / RESULTS / f"{name}.json")
-            self._folders = {}
+            self._folders, self._given = {}, {}
             refused = self._stage(name, staged / "autograded")
             c = Config()
             # Formgrader asks for nbgrader's template after it has made this converter.
@@ -66,8 +67,13 @@ class CourseFeedback(CourseConverter, GenerateFeedback):
             c.HTMLExporter.extra_template_basedirs = [str(TEMPLATES)]
             self.update_config(c)
             folder = str((staged / "autograded").relative_to(root))
-            with attributes(self.coursedir, assignment_id=name, autograded_directory=folder):
+            with (
+                attributes(self.coursedir, assignment_id=name, autograded_directory=folder),
+                without_progress(self.log),
+            ):
                 super().start()
+            given = sum(self._given.values())
+            self.log.info("%s: %d given feedback; %d had theirs before", name, given, len(self._given) - given)
             self._warn_of_others(name)
             if stale := feedback_state.outdated(self.coursedir, self.course.grading.late, name):
                 self.log.warning("%s: --force makes them anew", feedback_state.sentence(stale))
@@ -80,6 +86,8 @@ class CourseFeedback(CourseConverter, GenerateFeedback):
         pages = [there / f"{Path(notebook).stem}{feedback_state.PAGE}" for notebook in self.notebooks]
         with attributes(self, force=self.force or not all(map(_is_whole, pages))):
             wanted: bool = super().init_destination(assignment_id, student_id)
+        if wanted or there.is_dir():
+            self._given[student_id] = wanted
         return wanted
 
     def _verdicts(self, file: Path) -> dict[str, Verdict]:

@@ -20,13 +20,13 @@ from grader.course import Late
 from grader.intake import ordinary_bytes
 from grader.nbgrader_plugin.autograded import MAX_WITH_REPORTS
 from grader.nbgrader_plugin.grade_rows import rows
+from grader.nbgrader_plugin.run_summary import named
 from grader.nbgrader_plugin.workplace import student_folders
 from grader.notebook import SUFFIX
 from grader.records import KERNELS_FILE, Failure
 
 PAGE = ".html"
 MAX_PAGE = MAX_WITH_REPORTS
-MAX_NAMED = 5
 # nbconvert parses a page and writes it again, which puts attributes in an order of its own.
 _CARRIED = re.compile(rb'<meta (?:name="state" content="([0-9a-f]+)"|content="([0-9a-f]+)" name="state")')
 
@@ -73,8 +73,7 @@ def autograded_folders(coursedir: Any, assignment: str) -> dict[str, Path]:
 
 def sentence(students: list[str]) -> str:
     """What is told of those whose pages are outdated."""
-    named = ", ".join(students[:MAX_NAMED]) + (", …" if len(students) > MAX_NAMED else "")
-    return f"{len(students)} of the pages of feedback are older than scores, comments or reports ({named})"
+    return f"{len(students)} of the pages of feedback are older than scores, comments or reports ({named(students)})"
 
 
 def _carried(page: Path) -> str:

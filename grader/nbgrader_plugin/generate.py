@@ -30,7 +30,7 @@ from grader.errors import GraderError, ReleaseError
 from grader.nbgrader_plugin.database import shown
 from grader.nbgrader_plugin.grade_rows import in_utc
 from grader.nbgrader_plugin.guard import CourseConverter, Guard
-from grader.nbgrader_plugin.workplace import working_in
+from grader.nbgrader_plugin.workplace import without_progress, working_in
 from grader.notebook import SUFFIX
 from grader.release import SOLUTIONS, build, release
 
@@ -100,7 +100,8 @@ def _convert(staged: Path, root: Path, course: Course, name: str, parent: Any, *
     if converter.no_database:
         converter.preprocessors = [step for step in converter.preprocessors if step is not SaveCells]
     try:
-        converter.start()
+        with without_progress(converter.log):
+            converter.start()
     except NbGraderException as error:
         raise NbGraderException(converter.why or str(error)) from error
     return {path.name: path.read_text(encoding="utf-8") for path in sorted((done / name).glob(f"*{SUFFIX}"))}

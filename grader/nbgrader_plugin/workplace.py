@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import glob
+import logging
 import os
 import shutil
 import tempfile
@@ -54,6 +55,20 @@ def attributes(holder: Any, **values: Any) -> Iterator[None]:
     finally:
         for name, value in before.items():
             setattr(holder, name, value)
+
+
+@contextlib.contextmanager
+def without_progress(log: Any) -> Iterator[None]:
+    """Leave out what nbgrader says of each step with each staged file; warnings stay, and with --debug all of it."""
+    logger = getattr(log, "logger", log)  # of an adapter's
+    before = logger.level
+    # --debug is a level of handlers, traitlets lets a logger have all.
+    if all(handler.level > logging.DEBUG for handler in logger.handlers):
+        logger.setLevel(logging.WARNING)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
 
 
 def student_folders(coursedir: Any, step: str, assignment: str) -> list[Path]:

@@ -262,6 +262,20 @@ def test_without_force_only_what_is_another_hand_in_is_autograded_again_and_what
     assert sorted(re.findall(r"judged \d of \d: (\w+)", again)) == ["lea", "mia", "ned", "rex"]
 
 
+def test_autograde_ends_with_one_line_that_counts_and_names_no_staged_folder(graded: Class) -> None:
+    lines = graded.log.splitlines()
+    (told,) = [line for line in lines if re.search(r"01: \d+ autograded", line)]
+    count = len(graded.done["first"])
+    assert re.search(
+        rf"01: {count - 1} autograded; \d+ of them wait for a score \(.*, …\); 1 failed \(rex\); "
+        r"2 refused \(o<b>, pia\)$",
+        told,
+    ), told
+    # What nbgrader itself says in passing stands between it and the lines on who was judged no more.
+    assert not [line for line in lines if ".staged-" in line and "rex" not in line and "ERROR" not in line]
+    assert not [line for line in lines if "/tmp" in line and "Converting" in line]
+
+
 def test_points_off_for_being_late_follow_the_hand_in(graded: Class) -> None:
     first, second = graded.done["first"], graded.done["second"]
     assert (first["mia"]["late"], first["mia"]["penalty"]) == (129660, 16.0)

@@ -54,6 +54,8 @@ def test_feedback_shows_score_and_findings_and_holds_its_page_only(autograded: P
         (folder / "grades.csv").symlink_to(autograded / "gradebook.db")
     done = nbgrader_command("generate_feedback", "1")
     assert done.returncode == 0, done.stderr
+    assert "01: 3 given feedback; 0 had theirs before" in done.stderr
+    assert ".staged-" not in done.stderr
     carried = {"timestamp.txt", "submission_secret.txt"}
     for student in STUDENTS:
         held = {p.name for p in (autograded / "feedback" / student / "01").iterdir()}
@@ -243,6 +245,7 @@ def test_a_page_that_is_older_than_what_it_tells_is_named_until_it_is_made_anew(
     assert (done := python(CHANGE, change)).returncode == 0, done.stderr
     kept = nbgrader_command("generate_feedback", "01")
     assert (kept.returncode, kept.stderr.count(older)) == (0, 1)
+    assert "01: 0 given feedback; 3 had theirs before" in kept.stderr
     assert "--force makes" in kept.stderr
     assert (autograded / "feedback/ada/01" / PAGE).read_bytes() == before
     released = nbgrader_command("release_feedback", "01")

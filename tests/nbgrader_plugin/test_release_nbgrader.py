@@ -277,6 +277,15 @@ def test_the_exchange_gets_a_fresh_release_whatever_lies_in_assignments(
     assert files_of(exchange / "tiny/outbound") == {f"01/{file}": text for file, text in out.items()}
 
 
+def test_generate_assignment_names_no_folder_that_is_gone_afterwards(root: Path, nbgrader_command: Run) -> None:
+    done = nbgrader_command("generate_assignment", "01")
+    assert done.returncode == 0, done.stderr
+    assert [line for line in done.stderr.splitlines() if "Converting" in line or "staged" in line] == []
+    assert done.stderr.count(NOTEBOOK) == 1
+    debugged = nbgrader_command("generate_assignment", "01", "--debug")
+    assert "Converting notebook" in debugged.stderr
+
+
 def test_nothing_leaks_into_the_exchange(root: Path, tmp_path: Path, nbgrader_command: Run) -> None:
     with (root / "nbgrader_config.py").open("a") as config:
         config.write(f"\nc.Exchange.root = {str(tmp_path / 'exchange')!r}\n")
