@@ -51,9 +51,12 @@ def digest(gradebook: Gradebook, late: Late, assignment: str, student: str, fold
 
 def outdated(coursedir: Any, late: Late, assignment: str) -> list[str]:
     """The students that ``coursedir`` is set to whose pages are not what they would be today."""
-    found = []
+    found: list[str] = []
+    folders = autograded_folders(coursedir, assignment)
+    if not folders:
+        return found  # to open a gradebook makes one
     with Gradebook(coursedir.db_url, coursedir.course_id) as gradebook:
-        for student, folder in autograded_folders(coursedir, assignment).items():
+        for student, folder in folders.items():
             pages = Path(coursedir.format_path(coursedir.feedback_directory, student, assignment)).glob(f"*{PAGE}")
             try:
                 state = digest(gradebook, late, assignment, student, folder)

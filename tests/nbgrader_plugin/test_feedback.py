@@ -212,6 +212,14 @@ def test_nothing_of_a_stranger_is_alive_in_feedback(root: Path, python: Run, nbg
         assert found.text.count(visible) >= 10, text
 
 
+def test_releasing_feedback_makes_no_gradebook(root: Path, gradebook_file: Path, nbgrader_command: Run) -> None:
+    gradebook_file.unlink()
+    with (root / "nbgrader_config.py").open("a") as file:
+        file.write(f"\nc.Exchange.root = {str(root.parent / 'exchange')!r}\n")
+    nbgrader_command("release_feedback", "01")
+    assert not gradebook_file.exists()
+
+
 CHANGES = {
     "a score by hand": "found.find_grade('correctness', notebook, '01', 'ada').manual_score = 60.0",
     "a comment": "found.find_comment('answer_1', notebook, '01', 'ada').manual_comment = 'Well done.'",
