@@ -5,12 +5,12 @@ In: files with their student, name and age, one by one. Out: ``HandedIn``.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from grader.intake import student_name_problem
+from grader.intake import quoted, student_name_problem
 from grader.late import TIMESTAMP_FILE, read_timestamp
 from grader.records import KERNELS_FILE
 
@@ -20,10 +20,14 @@ MAX_OTHERS = 4  # files of other names that are kept until it is known whether t
 
 @dataclass(frozen=True)
 class HandedIn:
-    """What was found: ``files`` maps student and file name to bytes; ``notes`` are sentences for the instructor."""
+    """What was found: ``files`` maps student and file name to bytes; ``notes`` are sentences for the instructor.
+
+    ``lost`` are those of the notes by which somebody's work is not in ``files``.
+    """
 
     files: Mapping[str, Mapping[str, bytes]]
     notes: tuple[str, ...]
+    lost: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, order=True)
@@ -55,10 +59,16 @@ class ChosenFiles:
     _numbers: dict[str, set[str]] = field(default_factory=dict)  # an LMS's, by student's name
     # About a student, if about one: what students are called is known when all have been met.
     _notes: list[tuple[Student | None, str]] = field(default_factory=list)
+    _lost: list[str] = field(default_factory=list)
 
     def note(self, sentence: str, student: Student | None = None) -> None:
         """Tell the instructor something, about a student's files if one is given."""
         self._notes.append((student, sentence))
+
+    def lose(self, sentence: str) -> None:
+        """Tell the instructor of work that reaches nobody."""
+        self.note(sentence)
+        self._lost.append(sentence)
 
     def meet(self, student: Student) -> None:
         """Know of a student by an LMS's word."""
@@ -101,8 +111,10 @@ class ChosenFiles:
         for student, moment in self._times.items():
             text = moment.isoformat().encode()
             self._best[student, TIMESTAMP_FILE] = (Age((), 0, (0, 0)), text)  # the LMS's word, not the student's
+        # Before the notes are read: it adds some.
         for student, others in self._others.items():
             self._take_the_only_one(student, others)
+        self._tell_of_one_name()
 
         files: dict[str, dict[str, bytes]] = {}
         ages: dict[tuple[str, str], Age] = {}
@@ -112,18 +124,28 @@ class ChosenFiles:
             problem = student_name_problem(name)
             if problem is not None:
                 notes.append(f"{problem}; left out")
+                self._lost.append(notes[-1])
                 continue
             if (name, file) in ages:
                 notes.append(f"{name}: more than one {file}; the newest is taken")
             if (name, file) not in ages or ages[name, file] < age:
                 ages[name, file] = age
                 files.setdefault(name, {})[file] = data
+        notes += self._left_out(files)
+        return HandedIn(files, tuple(dict.fromkeys(notes)), tuple(dict.fromkeys(self._lost)))
+
+    def _left_out(self, files: Mapping[str, Mapping[str, bytes]]) -> Iterator[str]:
+        """What nobody asked for, in a line for each student; a name that is refused has its own."""
         for student, names in self._unused.items():
             name = self._called(student)
+            if student_name_problem(name) is not None:
+                continue
+            some = ", ".join(map(quoted, names[:MAX_NOTES_OF_ONE]))
+            more = f" and {len(names) - MAX_NOTES_OF_ONE} more" if len(names) > MAX_NOTES_OF_ONE else ""
             if KERNELS_FILE not in files.get(name, {}):
-                some = ", ".join(repr(file) for file in names[:MAX_NOTES_OF_ONE])
-                notes.append(f"{name}: no {KERNELS_FILE}; found {some}{' …' if len(names) > MAX_NOTES_OF_ONE else ''}")
-        return HandedIn(files, tuple(dict.fromkeys(notes)))
+                yield f"{name}: no {KERNELS_FILE}; found {some}{more}"
+            elif names:
+                yield f"{name}: left out: {some}{more}"
 
     def _take_the_only_one(self, student: Student, others: Mapping[str, tuple[Age, bytes]]) -> None:
         """A student's only .py is their kernels.py, whatever they call it, and so with the only notebook."""
@@ -133,7 +155,17 @@ class ChosenFiles:
             same_kind = [name for name in self.work if name.endswith(suffix)]
             if len(alike) == len(same_kind) == 1 and (student, wanted) not in self._best:
                 self._best[student, wanted] = others[alike[0]]
-                self.note(f"{alike[0]!r} is taken for {wanted}, being the only one", student)
+                self.note(f"{quoted(alike[0])} is taken for {wanted}, being the only one", student)
+                self._unused[student] = [name for name in self._unused[student] if name != alike[0]]
+
+    def _tell_of_one_name(self) -> None:
+        for name, numbers in sorted(self._numbers.items()):
+            if len(numbers) > 1:
+                called = " and ".join(quoted(f"{name}_{number}") for number in sorted(numbers))
+                self.note(
+                    f"{len(numbers)} students are called {quoted(name)}: they are {called} here; look whether they are "
+                    "in other assignments, too, where the LMS may have other numbers, or only one of them handed in"
+                )
 
     def _called(self, student: Student) -> str:
         alone = len(self._numbers.get(student.name, ())) <= 1

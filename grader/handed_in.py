@@ -17,7 +17,7 @@ from pathlib import Path
 
 from grader.archives import BROKEN, Entry, entries, ignored, nfc, open_ordinary, reason, show
 from grader.chosen_files import Age, ChosenFiles, HandedIn, Student
-from grader.intake import printable_name
+from grader.intake import printable_name, quoted
 from grader.late import TIMESTAMP_FILE, read_timestamp
 from grader.lms_names import LmsName, asked_for, by_lms
 from grader.notebook import MAX_NOTEBOOK_BYTES, SUFFIX
@@ -97,13 +97,14 @@ class _Reader:
                 for entry in files:
                     self.take(entry, owner)
         except (OSError, *BROKEN) as error:
-            self.found.note(f"{path.name}: cannot be read: {reason(error)}")
+            self.found.lose(f"{path.name}: cannot be read: {reason(error)}")
 
     def take(self, entry: Entry, owner: Student | None = None, *, nested: bool = False) -> None:
         """Read an entry if it is one of the assignment's files, or a zip that may hold some, but for one in a zip."""
         student, rest = self._whose(entry.parts) if owner is None else (owner, entry.parts)
         if student is None:
-            self.found.note(f"{show(entry.parts)}: no student's name in it, left out")
+            sentence = f"{show(entry.parts)}: no student's name in it, left out"
+            (self.found.note if self._asked_for(entry.parts[-1]) is None else self.found.lose)(sentence)
             return
         name = rest[-1]
         wanted = self._asked_for(name)
@@ -190,10 +191,12 @@ class _Reader:
         student = Student(printable_name(lms.name), printable_name(lms.number))
         self.found.meet(student)
         if student.name != lms.name:
-            self.found.note(f"{lms.name!a} is {student.name!a} here")
+            self.found.note(f"{quoted(lms.name)} is {quoted(student.name)} here")
         self.found.note_time(student, lms.time)
         if lms.late:
-            self.found.note("late, says the LMS, which does not say when", student)
+            self.found.note(
+                f"late, says the LMS, which does not say when: without a {TIMESTAMP_FILE} it counts as in time", student
+            )
         return student
 
 

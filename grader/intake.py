@@ -117,13 +117,20 @@ def student_name_problem(name: str, *, in_exchange: bool = False) -> str | None:
     if not name.strip():
         return "a student's name is empty"
     if name.startswith(".") or name != name.strip():
-        return f"the student's name {name!a} begins with a dot, or begins or ends with a space"
+        return f"the student's name {quoted(name)} begins with a dot, or begins or ends with a space"
     if len(name.encode("utf-8", "replace")) > MAX_NAME_BYTES:
         return f"a student's name of {len(name)} characters is too long: at most {MAX_NAME_BYTES} bytes are accepted"
     strange = next((letter for letter in name if not _accepted(letter, in_exchange)), None)
     if strange is not None:
-        return f"the student's name {name!a} holds {strange!a}: expected {allowed}"
+        return f"the student's name {quoted(name)} holds {quoted(strange)}: expected {allowed}"
     return None
+
+
+def quoted(text: str) -> str:
+    """A name of a stranger's between quotation marks, as it is, but for what nobody sees or a terminal obeys."""
+    shown = "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in text)
+    mark = '"' if "'" in shown else "'"
+    return f"{mark}{shown}{mark}"
 
 
 def printable_name(name: str) -> str:

@@ -173,6 +173,8 @@ def test_grading_a_class_writes_table_and_files_and_goes_on_after_anything(root:
     done = grader("grade", "1", "--workers", "2", cwd=root, PYTEST_ADDOPTS="-x -k nothing")
     assert done.returncode == 0, done
     assert "nothing handed in: 1 of 7 in submitted" in done.stdout
+    assert "the student's name '=eve' holds '='" in done.stdout
+    assert done.stdout.count("judged here, but nbgrader would refuse it") == 1
     # Nothing went wrong, so the exit code is 0; what cannot start (bob, cy, flo, gil) fails without a GPU, too.
     assert "2 of 7 totals are open; the table says what they wait for" in done.stdout
     assert [line.split()[0] for line in done.stdout.splitlines() if line and line[0] != " "][:8] == [

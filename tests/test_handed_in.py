@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from grader import handed_in as module
 from grader.chosen_files import HandedIn
 from grader.handed_in import handed_in
-from grader.intake import student_name_problem
+from grader.intake import quoted, student_name_problem
 from grader.notebook import MAX_NOTEBOOK_BYTES
 
 NOTEBOOKS = ("matmul.ipynb",)
@@ -93,6 +93,46 @@ def test_of_several_files_of_other_names_none_is_guessed(tmp_path: Path) -> None
     got = found(tmp_path, lms=zipped(("ada/one.py", b"1"), ("ada/two.py", b"2"), ("ada/essay.pdf", b"3")))
     assert got.files == {}
     assert got.notes == ("ada: no kernels.py; found 'one.py', 'two.py', 'essay.pdf'",)
+
+
+def test_what_lies_beside_the_work_is_told_in_a_line_for_each_student(tmp_path: Path) -> None:
+    many = [(f"bob/env/{n}.txt", b"x") for n in range(8)]
+    got = found(
+        tmp_path,
+        lms=zipped(
+            *(("ada/kernels.py", b"a"), ("ada/essay.pdf", b"1"), ("ada/notes.txt", b"2")),
+            *(("bob/kernels.py", b"b"), *many),
+            *(("cy/solution.py", b"c"), ("cy/readme", b"3")),
+        ),
+    )
+    assert got.notes == (
+        "cy: 'solution.py' is taken for kernels.py, being the only one",
+        "ada: left out: 'essay.pdf', 'notes.txt'",
+        "bob: left out: '0.txt', '1.txt', '2.txt', '3.txt', '4.txt' and 3 more",
+        "cy: left out: 'readme'",
+    )
+
+
+def test_work_that_reaches_nobody_is_told_apart(tmp_path: Path) -> None:
+    got = found(
+        tmp_path, lms=zipped(("a'b/kernels.py", b"a"), ("kernels (1).txt", b"n"), ("bob/kernels.py", b"b")), bad=b"PK"
+    )
+    assert got.files == {"bob": {"kernels.py": b"b"}}
+    assert [sentence.partition(":")[0] for sentence in got.lost] == [
+        "bad.zip",
+        """the student's name "a'b" holds "'\"""",
+    ]
+    assert set(got.lost) < set(got.notes)
+    found_at_top = found(tmp_path, lms=zipped(("bob/kernels.py", b"b"), ("bob_kernels/x.txt", b"")), bad=zipped())
+    assert found_at_top.lost == ()
+
+
+def test_two_students_of_one_name_are_told_with_what_they_are_called(tmp_path: Path) -> None:
+    form = "Lee Lou_{}_assignsubmission_file_/kernels.py"
+    got = found(tmp_path, lms=zipped((form.format(111), b"1"), (form.format(222), b"2")))
+    (said,) = got.notes
+    assert said.startswith("2 students are called 'Lee Lou': they are 'Lee Lou_111' and 'Lee Lou_222' here")
+    assert found(tmp_path, lms=zipped((form.format(111), b"1"))).notes == ()
 
 
 @pytest.mark.parametrize(
@@ -195,7 +235,8 @@ def test_a_name_as_people_have_it_loses_nobodys_work(tmp_path: Path, name: str) 
     (student,) = got.files
     assert got.files[student] == {"kernels.py": b"a"}
     if student != in_files:
-        assert got.notes == (f"{in_files!a} is {student!a} here",)
+        assert got.notes == (f"{quoted(in_files)} is {quoted(student)} here",)
+    assert got.lost == ()
 
 
 def test_names_that_become_one_stay_two(tmp_path: Path) -> None:
@@ -206,7 +247,9 @@ def test_names_that_become_one_stay_two(tmp_path: Path) -> None:
 
 def test_canvass_mark_of_a_late_hand_in_is_told(tmp_path: Path) -> None:
     got = found(tmp_path, lms=zipped(("kimcy_LATE_1_2_kernels.py", b"k"), ("lee_3_4_kernels.py", b"l")))
-    assert got.notes == ("kimcy: late, says the LMS, which does not say when",)
+    assert got.notes == (
+        "kimcy: late, says the LMS, which does not say when: without a timestamp.txt it counts as in time",
+    )
 
 
 def test_a_zip_in_a_zip_is_its_students_and_a_zip_in_that_is_not_opened(tmp_path: Path) -> None:
@@ -316,7 +359,7 @@ def test_whatever_lies_beside_it_the_work_is_found(
     archive = zipped(("ada/all.zip", zipped(*files))) if nested else zipped(*((f"ada/{n}", c) for n, c in files))
     got = found(tmp_path, lms=archive)
     assert got.files == {"ada": {"kernels.py": b"a", "matmul.ipynb": b"{}"}}
-    assert len(got.notes) <= 1
+    assert len(got.notes) <= 2  # that there are more, and what was left out
 
 
 def test_a_notebook_may_be_as_large_as_in_the_exchange(tmp_path: Path) -> None:
@@ -348,7 +391,7 @@ def test_a_flood_of_entries_is_cut_and_said(tmp_path: Path, monkeypatch: pytest.
     inner = zipped(("kernels.py", b"a"), *((f"{n}.txt", b"") for n in range(30)))
     got = found(tmp_path, lms=zipped(("ada/work.zip", inner)))
     assert got.files == {"ada": {"kernels.py": b"a"}}
-    assert got.notes == ("ada: work.zip: 31 entries, of which 10 were read",)
+    assert got.notes[0] == "ada: work.zip: 31 entries, of which 10 were read"
 
 
 def test_links_and_pipes_among_the_downloads_are_not_read(tmp_path: Path) -> None:

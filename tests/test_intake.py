@@ -151,6 +151,13 @@ def test_a_name_with_a_mark_that_means_something_is_refused(mark: str) -> None:
     assert said.isprintable()
 
 
+def test_a_name_is_told_as_it_is_written() -> None:
+    for name in ("Pat O'Brien", 'Bob "Rob" Lee', "Zo\xeb O'Hara\\x"):
+        said = student_name_problem(name)
+        assert said is not None
+        assert name in said
+
+
 @pytest.mark.parametrize("letter", ["\u3164", "\u115f", "\ufe0f", "\u034f", "\U000e0101", "\u00ad", "\ud800"])
 def test_a_letter_that_nobody_sees_is_refused(letter: str) -> None:
     assert student_name_problem(f"ada{letter}") is not None

@@ -45,6 +45,7 @@ def grade(
     )
     from grader.classroom import grade as grade_class
     from grader.gradebook import PartialResults, write_results
+    from grader.intake import student_name_problem
     from grader.judging import judge_task, require_device_once
     from grader.late import with_penalty
     from grader.progress import progress_bar
@@ -103,6 +104,8 @@ def grade(
     say(class_table, verdicts)
     if absent:
         typer.echo(clean(f"\n{NOTHING_HANDED_IN}: {len(absent)} of {len(absent) + len(handed_in)} in {submitted}"))
+    for problem in filter(None, map(student_name_problem, handed_in)):
+        typer.echo(clean(f"{problem}; judged here, but nbgrader would refuse it"))
     for file in files:
         typer.echo(clean(f"wrote {file}"))
     waiting = [verdict for verdict in verdicts if verdict.total is None and not _has_lost(verdict)]

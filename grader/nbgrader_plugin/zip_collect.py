@@ -1,13 +1,15 @@
 """`nbgrader zip_collect` for whatever an LMS gives: our reader of archives as nbgrader's plugins. nbgrader's process.
 
 In: the archives in ``downloaded/NN/archive``. Out: ``extracted/<student>/`` with kernels.py, notebooks and
-timestamp.txt, one of each, which nbgrader then copies to ``submitted/<student>/NN``.
+timestamp.txt, one of each, which nbgrader then copies to ``submitted/<student>/NN``. Exit code 1 if somebody's work is
+not among them.
 """
 
 from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from nbgrader.plugins.zipcollect import ExtractorPlugin, FileNameCollectorPlugin
@@ -17,6 +19,7 @@ from grader.handed_in import handed_in
 from grader.nbgrader_plugin.late_penalty import course_of_converter
 from grader.quiz_folder import notebooks
 from grader.release import SOLUTIONS
+from grader.reports.text import one_line
 
 # Folders that instructors have around those of students.
 TOP = ("submitted", "submissions")
@@ -46,8 +49,23 @@ class Unpack(ExtractorPlugin):
                 with os.fdopen(fd, "wb") as out:
                     out.write(content)
         for note in found.notes:
-            self.log.warning("%s", ascii(note)[1:-1])
+            self.log.warning("%s", one_line(note))
         self.log.info("%d students' files are in %s", len(found.files), extracted_path)
+        if found.lost:
+            self._end_with_an_error(found.lost)
+
+    def _end_with_an_error(self, lost: Sequence[str]) -> None:
+        """Let nbgrader collect the others; then say it again, since its lines on them stand between."""
+        app = self.parent
+        collect_the_others = app.process_extracted_files
+
+        def collect() -> None:
+            collect_the_others()
+            first = one_line(lost[0])
+            app.log.error("not everything was collected, see the sentences above (%d): %s", len(lost), first)
+            app.exit(1)
+
+        app.process_extracted_files = collect
 
 
 class ByFolder(FileNameCollectorPlugin):

@@ -35,6 +35,14 @@ def lms_zip() -> bytes:
     return made.getvalue()
 
 
+def named_zip(*names: str) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        for name in names:
+            archive.writestr(name, "x")
+    return made.getvalue()
+
+
 @pytest.mark.usefixtures("gradebook_file")
 def test_a_zip_of_an_lms_becomes_submissions(root: Path, nbgrader_command: Run) -> None:
     archives = root / "downloaded/01/archive"
@@ -56,6 +64,17 @@ def test_a_zip_of_an_lms_becomes_submissions(root: Path, nbgrader_command: Run) 
     for said in ("more than one kernels.py", "leaves its folder", "flo/kernels.py: a link"):
         assert said in done.stderr
     assert nbgrader_command("zip_collect", "01", "--force").returncode == 0
+    (archives / "more.zip").write_bytes(named_zip("Zo\xeb O'Hara/kernels.py", "cy/kernels.py"))
+    done = nbgrader_command("zip_collect", "01", "--force")
+    assert done.returncode == 1
+    assert "\\" not in done.stderr
+    last = done.stderr.strip().splitlines()[-1]
+    assert (
+        """not everything was collected, see the sentences above (1): the student's name "Zo\xeb O'Hara" holds"""
+        in last
+    )
+    assert (root / "submitted/cy/01/kernels.py").is_file()
+    (archives / "more.zip").unlink()
     done = nbgrader_command("zip_collect", "01", "--force", "--FileNameCollectorPlugin.named_regexp=(")
     assert done.returncode != 0
     assert "is no regular expression" in done.stderr
