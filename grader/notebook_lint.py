@@ -168,7 +168,8 @@ def _points(cells: list[Any], assignment: Assignment) -> Iterator[str]:
         ):
             yield f"{here}: expected grade and locked, and neither solution nor task"
         if isinstance(marks.get("points"), bool) or marks.get("points") != points:
-            yield f"{here}: expected the {points:g} points of course.yml, found {marks.get('points')}"
+            found_points = marks.get("points")
+            yield f"{here}: expected the {points:g} points of course.yml, found {found_points}; release writes them"
         if text.strip() != f"%check {part}":
             yield f"{here}: expected the line '%check {part}' and no other"
 

@@ -17,7 +17,9 @@ from grader.assignment_folder import PUBLIC_FILE
 from grader.course import FILE_NAME, Assignment, Course, load_course, part_text
 from grader.errors import CourseError, ReleaseError, UsageError
 from grader.notebook_leaks import read
+from grader.notebook_points import write_points
 from grader.problem import PROBLEM_FILE
+from grader.quiz_folder import notebooks as notebooks_in
 from grader.records import KERNELS_FILE
 from grader.release_leaks import hidden_in, leaks, read_source
 from grader.stub import make_stub
@@ -34,6 +36,7 @@ class Released:
     """What a release did. ``changed`` names files; ``kept`` those that a learner has edited, so that they stay.
 
     ``kernels`` is ``kept`` where that holds for kernels.py. ``removed`` are notebooks that the course no longer has.
+    ``points`` says what became of the points in source notebooks, which follow course.yml.
     """
 
     folder: Path
@@ -41,6 +44,7 @@ class Released:
     changed: tuple[str, ...]
     kept: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
+    points: tuple[str, ...] = ()
 
 
 def sha256_of(text: str) -> str:
@@ -66,18 +70,18 @@ def _build(course: Course, name: str, notebooks: Mapping[str, str] | None, noted
     stub = make_stub(read_source(source / KERNELS_FILE), str(source / KERNELS_FILE))
     files = {KERNELS_FILE: stub, **{file: read_source(source / file) for file in COPIED}}
     made = {file: text.rstrip("\n") + "\n" for file, text in (notebooks or {}).items()}
-    problem = next(_points_problems(assignment, source, made), None) if made else None
+    problem = "\n".join(_points_problems(assignment, source, made)) if made else ""
     hashes = noted if notebooks is None else {file: sha256_of(text) for file, text in made.items()}
     files[FILE_NAME] = part_text(course, name, sha256_of(stub), hashes)
     files |= made
-    problem = problem or next(leaks(source, files), None)
-    if problem is not None:
+    problem = problem or next(leaks(source, files), "")
+    if problem:
         raise ReleaseError(problem)
     return files
 
 
 def _points_problems(assignment: Assignment, source: Path, made: Mapping[str, str]) -> Iterator[str]:
-    """Where the grade cells' points are not course.yml's, which is where they live."""
+    """Where the grade cells are not course.yml's parts, or have other points: all of it, for it is mended together."""
     found: dict[str, str] = {}
     for file, text in made.items():
         for cell in read(str(source / file), text):
@@ -101,7 +105,7 @@ def release(course: Course, name: str, notebooks: Mapping[str, str] | None = Non
     """Write assignments/NN. An untouched older stub or notebook is replaced, one that a learner has begun is kept.
 
     ``notebooks``: see ``build``; None leaves those that are there as they are. Raises ReleaseError if something hidden
-    would be shown, or lies in the folder; then nothing has changed.
+    would be shown, or lies in the folder; then nothing has changed. The source notebooks' points become course.yml's.
     """
     target = course.file.parent / ASSIGNMENTS / course.assignment(name).name
     put_back(target)
@@ -113,7 +117,18 @@ def release(course: Course, name: str, notebooks: Mapping[str, str] | None = Non
     if changed or removed:
         swap_in(target, files, removed)
     kept = tuple(file for file, state in states.items() if state == "kept")
-    return Released(target, states[KERNELS_FILE], changed, kept, removed)
+    return Released(target, states[KERNELS_FILE], changed, kept, removed, _source_follows(course, name))
+
+
+def _source_follows(course: Course, name: str) -> tuple[str, ...]:
+    """Write course.yml's points into the source notebooks; a sentence for each that had others. Raises OSError."""
+    assignment = course.assignment(name)
+    told = []
+    for path in notebooks_in(course.file.parent / SOLUTIONS / assignment.name):
+        changed = write_points(path, assignment.ordered_parts())
+        if changed:
+            told.append(f"{path.relative_to(course.file.parent)}: points as in {FILE_NAME}: {', '.join(changed)}")
+    return tuple(told)
 
 
 def _planned(

@@ -35,6 +35,8 @@ def release(
     for name in assignments or course.assignments:
         done = make_release(course, name, None if notebooks is None else notebooks(name))
         typer.echo(f"{done.folder.relative_to(course.file.parent)}: {_what_was_done(done)}")
+        for sentence in done.points:
+            typer.echo(sentence)
     if bundle:
         made = None if notebooks is None else {name: notebooks(name) for name in course.assignments}
         typer.echo(f"wrote {make_archive(course, made)}")

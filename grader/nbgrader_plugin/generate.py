@@ -32,6 +32,7 @@ from grader.nbgrader_plugin.grade_rows import in_utc
 from grader.nbgrader_plugin.guard import CourseConverter, Guard
 from grader.nbgrader_plugin.workplace import without_progress, working_in
 from grader.notebook import SUFFIX
+from grader.notebook_points import with_points
 from grader.release import SOLUTIONS, build, release
 
 # nbgrader's words where a gradebook with submissions has other cells.
@@ -82,7 +83,11 @@ def _convert(staged: Path, root: Path, course: Course, name: str, parent: Any, *
     if not found:
         return {}
     for path in found:
-        shutil.copyfile(path, source / path.name)
+        # Bytes that are no text stay what they are, for nbgrader to say so.
+        text, _ = with_points(
+            path.read_text(encoding="utf-8", errors="surrogateescape"), course.assignment(name).ordered_parts()
+        )
+        (source / path.name).write_text(text, encoding="utf-8", errors="surrogateescape")
     coursedir = CourseDirectory(
         root=str(root),
         course_id=course.course.id,
@@ -199,5 +204,7 @@ class CourseGenerate(CourseConverter, GenerateAssignment):
                 made = register(course, name, self.coursedir, self, staged)
             done = release(course, name, made)
             self.log.info("%s: %s", done.folder, ", ".join(done.changed) or "nothing changed")
+            for sentence in done.points:
+                self.log.info("%s", sentence)
             for file in done.kept:
                 self.log.warning("%s: kept %s, which has been edited; remove it to get the new one", done.folder, file)

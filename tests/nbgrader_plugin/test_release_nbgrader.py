@@ -161,12 +161,39 @@ def test_a_server_goes_on_after_a_failed_generation(root: Path, nbgrader_api: Ap
     assert_released(root)
 
 
-def test_points_follow_course_yml(root: Path, nbgrader_command: Run) -> None:
+def points_in(notebook: Path) -> dict[str, Any]:
+    """The points of a notebook's grade cells."""
+    marks = [cell["metadata"].get("nbgrader", {}) for cell in json.loads(notebook.read_text())["cells"]]
+    return {one["grade_id"]: one["points"] for one in marks if one.get("grade")}
+
+
+@pytest.mark.usefixtures("gradebook_file")
+def test_points_follow_course_yml_in_release_gradebook_and_source(root: Path, nbgrader_command: Run) -> None:
     text = (root / "course.yml").read_text()
-    (root / "course.yml").write_text(text.replace("correctness: 60", "correctness: 70"))
+    wanted = {"correctness": 70, "technique": 17.5, "speed": 12.5}
+    (root / "course.yml").write_text(
+        text.replace("{correctness: 60, technique: 20, speed: 20}", json.dumps(wanted).replace('"', ""))
+    )
+    source = root / "solutions/01" / NOTEBOOK
     done = nbgrader_command("generate_assignment", "01")
-    assert done.returncode == 1
-    assert "cell 'correctness': expected course.yml's 70 points, found 60" in done.stderr
+    assert done.returncode == 0, done.stderr
+    assert "correctness: 60 to 70, technique: 20 to 17.5, speed: 20 to 12.5" in done.stderr
+    assert points_in(root / "assignments/01" / NOTEBOOK) == points_in(source) == wanted
+    query = "select name, max_score from base_cell join grade_cells using (id)"
+    assert dict(rows(root, query)) == wanted
+    assert json.loads(source.read_text())["cells"][:4] == cells()[:4]  # and nothing else is another
+    assert [path.name for path in (root / "solutions/01").glob(".*")] == []
+    again = source.stat().st_mtime_ns
+    assert "points as in" not in nbgrader_command("generate_assignment", "01").stderr
+    assert source.stat().st_mtime_ns == again
+
+
+def test_all_grade_cells_that_are_no_part_are_told_at_once(root: Path, python: Run) -> None:
+    rewrite(root, [*cells()[:-1], cell("extra", "1", grade=True, locked=True, points=5)])
+    done = python(GRADER, "release")
+    assert done.returncode == 2
+    assert "cell 'extra' has points, but course.yml has no such part of 01" in done.stderr
+    assert "expected a cell with grade_id 'speed' and 20 points in a notebook, found none" in done.stderr
     assert not (root / "assignments").exists()
 
 
