@@ -6,7 +6,7 @@ assignment. Out: ``Course``. A mistake in the file is ``errors.CourseError``: fi
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -228,15 +228,29 @@ PART_COMMENT = """\
 NOTEBOOK_COMMENT = "# notebook_sha256 does so for notebooks.\n"
 
 
+COURSE_COMMENT = """\
+# What a student needs of the course's course.yml, made by `grader release --bundle`.
+"""
+
+
 def part_text(course: Course, name: str, stub_sha256: str, notebook_sha256: Mapping[str, str] | None = None) -> str:
     """The text of the course.yml of a released assignment: ``name`` only, with the hashes of stub and notebooks."""
-    # From the file, not from the objects: units and dates stay as the instructor wrote them. What concerns authors
-    # alone stays out.
-    raw, _ = read_yaml(course.file)
-    part = {key: raw[key] for key in ("course", "grading") if key in raw}
     notes: dict[str, object] = {"stub_sha256": stub_sha256}
     if notebook_sha256:
         notes["notebook_sha256"] = dict(notebook_sha256)
-    part["assignments"] = {name: {**raw["assignments"][name], **notes}}
+    return PART_COMMENT + (NOTEBOOK_COMMENT if notebook_sha256 else "") + _as_text(course, {name: notes})
+
+
+def students_text(course: Course, names: Iterable[str]) -> str:
+    """The text of a course.yml around the released assignments ``names``."""
+    return COURSE_COMMENT + _as_text(course, {name: {} for name in names})
+
+
+def _as_text(course: Course, notes: Mapping[str, Mapping[str, object]]) -> str:
+    """course.yml with the assignments of ``notes``, which are added to them, without what concerns authors alone."""
+    # From the file, not from the objects: units and dates stay as the instructor wrote them.
+    raw, _ = read_yaml(course.file)
+    part = {key: raw[key] for key in ("course", "grading") if key in raw}
+    part["assignments"] = {name: {**raw["assignments"][name], **more} for name, more in notes.items()}
     text: str = yaml.safe_dump(part, sort_keys=False, allow_unicode=True, width=110)
-    return PART_COMMENT + (NOTEBOOK_COMMENT if notebook_sha256 else "") + text
+    return text

@@ -1,4 +1,4 @@
-"""The archive that students download: all assignments, and the package to install. Trusted process.
+"""The archive that students download: assignments, and the package to install. Trusted process.
 
 In: the course. Out: dist/<course id>-student.zip, with fresh stubs whatever lies in assignments/.
 """
@@ -8,16 +8,16 @@ from __future__ import annotations
 import io
 import re
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
-from grader.course import FILE_NAME, Course
+from grader.course import FILE_NAME, Course, students_text
 from grader.release import ASSIGNMENTS, build
 from grader.release_leaks import read_source
 
-# What a student's archive holds besides the assignments, a README and a pyproject.toml of its own, as far as the
+# What a student's archive holds besides assignments, a README, course.yml and pyproject.toml of its own, as far as the
 # course has it: the package, to install from. An allow-list: a new folder of the course is not handed out by accident.
-BUNDLED = ("LICENSE", FILE_NAME, "grader/**/*.py")
+BUNDLED = ("LICENSE", "grader/**/*.py")
 LINK_TO_A_FILE = re.compile(r"\[([^]]+)\]\((?!https?://)[^)]+\)")
 README, PROJECT_FILE = "README.md", "pyproject.toml"
 STUDENT_GUIDES = ("docs/student.md", "docs/kernels.md")
@@ -32,22 +32,28 @@ testpaths = ["{ASSIGNMENTS}"]
 ZIP_EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
-def bundle(course: Course, notebooks: Mapping[str, Mapping[str, str]] | None = None) -> Path:
-    """Write dist/<course id>-student.zip, with fresh stubs whatever lies there. Raises ReleaseError.
+def bundle(
+    course: Course, notebooks: Mapping[str, Mapping[str, str]] | None = None, names: Collection[str] = ()
+) -> Path:
+    """Write dist/<course id>-student.zip, with fresh stubs whatever lies there. Raises ReleaseError, UsageError.
+
+    ``names`` are the assignments in it, all of the course if none are given.
 
     ``notebooks``: assignment → name → text of the released notebooks; None where there is no nbgrader to make them.
     """
     root = course.file.parent
+    names = tuple(dict.fromkeys(course.assignment(name).name for name in names or course.assignments))
     files = {
         str(path.relative_to(root)): path.read_bytes()
         for pattern in BUNDLED
         for path in sorted(root.glob(pattern))
         if path.is_file()
     }
-    files[README] = student_readme(course).encode()
+    files[README] = student_readme(course, names).encode()
+    files[FILE_NAME] = students_text(course, names).encode()
     if (root / PROJECT_FILE).is_file():
         files[PROJECT_FILE] = student_project(read_source(root / PROJECT_FILE)).encode()
-    for name in course.assignments:
+    for name in names:
         made = None if notebooks is None else notebooks[name]
         files |= {f"{ASSIGNMENTS}/{name}/{file}": text.encode() for file, text in build(course, name, made).items()}
     content = io.BytesIO()
@@ -62,9 +68,9 @@ def bundle(course: Course, notebooks: Mapping[str, Mapping[str, str]] | None = N
     return archive
 
 
-def student_readme(course: Course) -> str:
-    """The archive's README: the course's title, what its folders hold, then the guides for students."""
-    folders = [f"- `{ASSIGNMENTS}/{name}`: {section.title}" for name, section in course.assignments.items()]
+def student_readme(course: Course, names: Iterable[str]) -> str:
+    """The archive's README: the course's title, what the folders of ``names`` hold, then the guides for students."""
+    folders = [f"- `{ASSIGNMENTS}/{name}`: {course.assignment(name).title}" for name in names]
     guides = [course.file.parent / name for name in STUDENT_GUIDES]
     # The guides' own titles give way to the course's.
     text = "\n".join(read_source(guide).partition("\n")[2].strip() + "\n" for guide in guides if guide.is_file())

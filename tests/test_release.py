@@ -297,6 +297,25 @@ def test_a_bundle_holds_no_solution_whatever_lies_in_assignments(course: Course)
     assert bundle(course).read_bytes() == first
 
 
+def test_a_bundle_holds_what_was_asked_for_and_nothing_that_concerns_authors(tmp_path: Path) -> None:
+    first, _, section = tiny.COURSE.partition("assignments:\n")
+    two = section + section.replace('"01"', '"02"').replace("Doubling", "A secret topic")
+    text = f"# calibrated on our GPU\n{first}authoring: {{mutants: 1}}\nassignments:\n{two}"
+    course = load_course(tiny.write_course(tmp_path, course=text) / "course.yml")
+    shutil.copytree(tmp_path / "solutions/01", tmp_path / "solutions/02")
+    with zipfile.ZipFile(bundle(course, names=["1"])) as zipped:
+        assert {name.split("/")[2] for name in zipped.namelist() if "/assignments/" in name} == {"01"}
+        for name in zipped.namelist():
+            shown = zipped.read(name).decode()
+            assert not any(word in shown for word in ("calibrated", "authoring", "A secret topic")), name
+        zipped.extractall(tmp_path / "unzipped")
+    theirs = load_course(tmp_path / "unzipped/tiny/course.yml")
+    assert (theirs.course, theirs.grading) == (course.course, course.grading)
+    assert dict(theirs.assignments) == {"01": course.assignments["01"]}
+    with zipfile.ZipFile(bundle(course)) as zipped:
+        assert {name.split("/")[2] for name in zipped.namelist() if "/assignments/" in name} == {"01", "02"}
+
+
 @pytest.fixture(scope="module")
 def unzipped(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The student archive of this very course, unzipped. It is made from a copy: nothing is written here."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @app.command()
 def release(
     assignments: Numbers = None,
-    bundle: Annotated[bool, typer.Option(help="Also write a zip for students, without solutions.")] = False,
+    bundle: Annotated[bool, typer.Option(help="Also write a zip of these for students, without solutions.")] = False,
 ) -> None:
     """Make assignments/NN from solutions/NN. Refuses if anything hidden would be shown."""
     from grader.release import release as make_release
@@ -38,8 +38,9 @@ def release(
         for sentence in done.points:
             typer.echo(sentence)
     if bundle:
-        made = None if notebooks is None else {name: notebooks(name) for name in course.assignments}
-        typer.echo(f"wrote {make_archive(course, made)}")
+        names = [course.assignment(name).name for name in assignments or course.assignments]
+        made = None if notebooks is None else {name: notebooks(name) for name in names}
+        typer.echo(f"wrote {make_archive(course, made, names)}: {', '.join(names)}")
 
 
 def _what_was_done(done: Released) -> str:
