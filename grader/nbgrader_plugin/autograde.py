@@ -75,7 +75,6 @@ class CourseAutograde(CourseConverter, Autograde):
                 raise NbGraderException("\n".join(refused.values()))
             with working_in(root) as staged:
                 templates = register(course, assignment.name, self.coursedir, self, staged)
-                self._require_notebooks(root, assignment.name, templates)
                 due = {s: f for s, f in handed_in.items() if self._is_due(s, f, assignment.name, templates)}
                 skipped = sorted(handed_in.keys() - due.keys())
                 with self._gradebook() as gradebook:
@@ -232,13 +231,6 @@ class CourseAutograde(CourseConverter, Autograde):
         with self._gradebook() as gradebook:
             given = self.given.get(student_id, NONE)
             open_all(gradebook, assignment_id, student_id, with_timestamp=dated, given=given)
-
-    def _require_notebooks(self, root: Path, name: str, templates: Mapping[str, str]) -> None:
-        if not templates:
-            raise UsageError(
-                f"expected a notebook {root / SOLUTIONS / name}/*.ipynb with a cell for each part, found none: "
-                "nbgrader grades notebooks; `grader grade` needs none"
-            )
 
 
 def _problem(student: str, folder: Path) -> str | None:

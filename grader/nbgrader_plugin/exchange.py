@@ -23,7 +23,7 @@ from grader.errors import GraderError
 from grader.intake import CARRIED, MAX_CARRIED, NO_FILE, ordinary_bytes, student_name_problem
 from grader.late import TIMESTAMP_FILE, read_timestamp
 from grader.nbgrader_plugin import feedback_state
-from grader.nbgrader_plugin.generate import notebooks
+from grader.nbgrader_plugin.generate import notebooks, require_notebooks
 from grader.nbgrader_plugin.staging import limits_of
 from grader.nbgrader_plugin.workplace import attributes, student_folders, working_in
 from grader.records import Failure
@@ -47,6 +47,7 @@ class FreshRelease(ExchangeReleaseAssignment):
         try:
             course = load_course(Path(self.coursedir.root) / FILE_NAME)
             name = course.assignment(self.coursedir.assignment_id).name
+            require_notebooks(course, name)
             files = build(course, name, notebooks(course, name, self))
         except GraderError as error:
             self.fail(str(error))

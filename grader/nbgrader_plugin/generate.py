@@ -26,7 +26,7 @@ from traitlets.config import Config
 
 from grader import quiz_folder
 from grader.course import FILE_NAME, Course, load_course
-from grader.errors import GraderError, ReleaseError
+from grader.errors import GraderError, ReleaseError, UsageError
 from grader.nbgrader_plugin.database import shown
 from grader.nbgrader_plugin.grade_rows import in_utc
 from grader.nbgrader_plugin.guard import CourseConverter, Guard
@@ -96,10 +96,11 @@ def _convert(staged: Path, root: Path, course: Course, name: str, parent: Any, *
         source_directory=str(source.parent.relative_to(root)),
         release_directory=str(done.relative_to(root)),
     )
+    first = options.get("no_database", False)
     if parent is not None:
-        converter = _Convert(coursedir=coursedir, parent=parent)
+        converter = _Convert(coursedir=coursedir, parent=parent, log=_quiet(parent.log if first else None))
     else:
-        converter = _Convert(coursedir=coursedir, config=_own_config(), log=_silent())
+        converter = _Convert(coursedir=coursedir, config=_own_config(), log=_quiet())
     for option, value in options.items():
         setattr(converter, option, value)
     if converter.no_database:
@@ -118,11 +119,36 @@ def _own_config() -> Config:
     return c
 
 
-def _silent() -> logging.Logger:
-    """A log that nobody reads: outside of nbgrader an error's sentence says it all."""
-    log = logging.Logger("grader.notebooks")
-    log.addHandler(logging.NullHandler())
-    return log
+def _quiet(log: Any = None) -> logging.Logger:
+    """A log for nbgrader's converter, which tells of folders that are gone, and of errors by tracebacks.
+
+    An error's sentence says it all; warnings go on to ``log``, if there is one.
+    """
+    quiet = logging.Logger("grader.notebooks")
+    quiet.addHandler(logging.NullHandler() if log is None else _Warnings(log))
+    return quiet
+
+
+class _Warnings(logging.Handler):
+    """Hands warnings on to ``log``, and nothing else."""
+
+    def __init__(self, log: Any) -> None:
+        super().__init__(logging.WARNING)
+        self.log = log
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.levelno == logging.WARNING:
+            self.log.warning("%s", record.getMessage())
+
+
+def require_notebooks(course: Course, name: str) -> None:
+    """Raises UsageError where nbgrader would get an assignment into its gradebook that it can never grade."""
+    folder = course.file.parent / SOLUTIONS / name
+    if not quiz_folder.notebooks(folder):
+        raise UsageError(
+            f"expected a notebook {folder}/*.ipynb with a cell for each part, found none: nbgrader hands out and "
+            "grades notebooks; `grader release` and `grader grade` need none"
+        )
 
 
 def notebooks(course: Course, name: str, parent: Any = None) -> dict[str, str]:
@@ -143,9 +169,10 @@ def notebooks(course: Course, name: str, parent: Any = None) -> dict[str, str]:
 def register(course: Course, name: str, coursedir: Any, parent: Any, staged: Path) -> dict[str, str]:
     """Put assignment, due date and cells into the gradebook of ``coursedir``; the released notebooks, searched.
 
-    To be called inside of ``workplace.working_in``, whose folder ``staged`` is. Raises ReleaseError.
+    To be called inside of ``workplace.working_in``, whose folder ``staged`` is. Raises ReleaseError, UsageError.
     """
     assignment = course.assignment(name)
+    require_notebooks(course, assignment.name)
     made = notebooks(course, assignment.name, parent)
     build(course, assignment.name, made)  # nothing is registered that could not be released
     root = Path(coursedir.root).resolve()
@@ -189,6 +216,16 @@ def told(log: Any) -> Iterator[None]:
         raise NbGraderException(str(error)) from error
 
 
+def _named(course: Course, wanted: str) -> str:
+    """The assignment's name. Raises UsageError for one of Formgrader's "Add new assignment" that course.yml lacks."""
+    try:
+        return course.assignment(wanted).name
+    except UsageError as error:
+        raise UsageError(
+            f"{error}. A new one begins with a section {wanted!r} in {course.file} and files in {SOLUTIONS}/{wanted}"
+        ) from error
+
+
 class CourseGenerate(CourseConverter, GenerateAssignment):
     """``nbgrader generate_assignment`` and Formgrader's button: what ``grader release`` does, and the gradebook."""
 
@@ -197,7 +234,8 @@ class CourseGenerate(CourseConverter, GenerateAssignment):
         root = Path(self.coursedir.root).resolve()
         with told(self.log), working_in(root) as staged:
             course = load_course(root / FILE_NAME)
-            name = course.assignment(self.coursedir.assignment_id).name
+            name = _named(course, self.coursedir.assignment_id)
+            require_notebooks(course, name)
             if self.no_database:
                 made = notebooks(course, name, self)
             else:

@@ -23,6 +23,7 @@ from grader.course import FILE_NAME, load_course
 from grader.errors import GraderError
 from grader.nbgrader_plugin import autograde_steps, feedback, generate, names
 from grader.nbgrader_plugin.autograde import CourseAutograde
+from grader.nbgrader_plugin.button_log import capture_log
 from grader.nbgrader_plugin.exchange import FreshRelease, ReleaseFeedback, SafeCollect
 from grader.nbgrader_plugin.export_plugins import CsvExport
 from grader.nbgrader_plugin.feedback import CourseFeedback
@@ -107,6 +108,7 @@ def install() -> None:
     """Put our classes where nbgrader looks them up. For the whole process; more than once is as good as once."""
     for (module, name), ours in (CONVERTERS | EXPORTERS).items():
         setattr(import_module(module), name, ours)
+    import_module("nbgrader.apps.api").capture_log = capture_log  # type: ignore[attr-defined]
     for (module, kind, name), function in READERS.items():
         setattr(getattr(import_module(module), kind), name, function)
     names.install()

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from nbgrader.plugins.zipcollect import ExtractorPlugin, FileNameCollectorPlugin
 
-from grader.errors import UsageError
+from grader.errors import GraderError, UsageError
 from grader.handed_in import handed_in
 from grader.nbgrader_plugin.late_penalty import course_of_converter
 from grader.quiz_folder import notebooks
@@ -29,7 +29,13 @@ class Unpack(ExtractorPlugin):
     """``ZipCollectApp.extractor_plugin``."""
 
     def extract(self, archive_path: str, extracted_path: str) -> None:
-        """Write each student's files; log a sentence about everything that was left out. Raises UsageError, OSError."""
+        """Write each student's files; log a sentence about everything that was left out. Raises OSError."""
+        try:
+            self._extract(Path(archive_path), Path(extracted_path))
+        except GraderError as error:
+            self.parent.fail("%s", one_line(str(error)))
+
+    def _extract(self, archives: Path, extracted: Path) -> None:
         app = self.parent
         course = course_of_converter(app)
         name = course.assignment(app.coursedir.assignment_id).name
@@ -37,11 +43,11 @@ class Unpack(ExtractorPlugin):
         # nbgrader's own default is a pattern, too, for one LMS: only one that somebody has set is meant.
         pattern = str(self.config.FileNameCollectorPlugin.get("named_regexp", ""))
         try:
-            found = handed_in(Path(archive_path), names, pattern, (*TOP, name))
+            found = handed_in(archives, names, pattern, (*TOP, name))
         except re.error as error:
             raise UsageError(f"FileNameCollectorPlugin.named_regexp is no regular expression: {error}") from error
         for student, files in found.files.items():
-            folder = Path(extracted_path) / student
+            folder = extracted / student
             folder.mkdir()
             for file, content in files.items():
                 # New files in a new folder; nothing is there to be followed or overwritten.
@@ -50,7 +56,7 @@ class Unpack(ExtractorPlugin):
                     out.write(content)
         for note in found.notes:
             self.log.warning("%s", one_line(note))
-        self.log.info("%d students' files are in %s", len(found.files), extracted_path)
+        self.log.info("%d students' files are in %s", len(found.files), extracted)
         if found.lost:
             self._end_with_an_error(found.lost)
 

@@ -94,6 +94,7 @@ def test_a_committed_release_is_not_skipped_and_stays_as_it_is(
     done = nbgrader_command("generate_assignment", "01")
     assert done.returncode == 0, done.stderr
     assert "assignments/01: nothing changed" in done.stderr
+    assert not any(word in done.stderr for word in (".staged-", "grader-notebooks-"))  # folders that are gone
     assert files_of(root / "assignments") == before
     assert_released(root)
 
@@ -132,13 +133,54 @@ def test_a_failed_generation_leaves_release_and_gradebook_as_they_were(
     for kind, pressed in zip(BROKEN, answers, strict=True):
         assert pressed["success"] is False, kind
         assert NOTEBOOK in pressed["log"], kind
+        assert "Traceback" not in f"{pressed['log']}{pressed['error']}", kind
     source.write_text(BROKEN["no notebook"](), encoding="utf-8")
     done = nbgrader_command("generate_assignment", "01", "--force")
     assert done.returncode == 1, done.stderr
     assert NOTEBOOK in done.stderr
+    assert "raceback" not in done.stderr
     assert files_of(root / "assignments") == before
     assert rows(root, "select * from base_cell order by id") == known
     assert left_over(root) == []
+
+
+@pytest.mark.usefixtures("gradebook_file")
+def test_what_nbgrader_could_never_grade_is_not_registered_and_not_released(
+    root: Path, nbgrader_api: Api, nbgrader_command: Run, tmp_path: Path
+) -> None:
+    """Without a notebook there are no cells in the gradebook; what Formgrader adds is not in course.yml."""
+    with (root / "nbgrader_config.py").open("a") as config:
+        config.write(f"\nc.Exchange.root = {str(tmp_path / 'exchange')!r}\n")
+    (root / "solutions/01" / NOTEBOOK).unlink()
+    (root / "solutions/06").mkdir()
+    calls = [[name, of] for name in ("generate_assignment", "release_assignment", "autograde") for of in ("01", "06")]
+    (root / "submitted/ada/01").mkdir(parents=True)
+    answers = nbgrader_api(*([*call, "ada"] if call[0] == "autograde" else call for call in calls))
+    for (name, of), pressed in zip(calls, answers, strict=True):
+        assert (pressed["success"], pressed["error"]) == (False, None), (name, of)
+        said = (
+            "`grader release` and `grader grade` need none" if of == "01" else "unknown assignment '06'; there are 01"
+        )
+        assert said in pressed["log"], (name, of)
+        assert "Traceback" not in pressed["log"]
+    assert f"a section '06' in {root / 'course.yml'}" in answers[1]["log"]
+    assert rows(root, "select name from assignment") == []
+    assert not (root / "assignments").exists()
+    assert files_of(tmp_path / "exchange") == {}
+    for command in (("generate_assignment", "06"), ("zip_collect", "06")):
+        (root / "downloaded/06/archive").mkdir(parents=True, exist_ok=True)
+        done = nbgrader_command(*command)
+        assert done.returncode == 1
+        assert "unknown assignment '06'" in done.stderr
+        assert "Traceback" not in done.stderr
+
+
+@pytest.mark.usefixtures("gradebook_file")
+def test_what_nobody_foresaw_has_its_traceback(root: Path, nbgrader_api: Api) -> None:
+    spoil = "from grader.nbgrader_plugin import generate\ngenerate.release = lambda *given: 1 / 0\n"
+    (done,) = nbgrader_api(["generate_assignment", "01"], before=spoil)
+    assert not done["success"]
+    assert "ZeroDivisionError" in done["error"]
 
 
 @pytest.mark.usefixtures("gradebook_file")
@@ -218,6 +260,7 @@ def test_a_cell_more_with_submissions_in_the_gradebook_says_what_to_do(
     done = nbgrader_command("generate_assignment", "01")
     assert done.returncode == 1
     assert "nbgrader db assignment remove 01" in done.stderr
+    assert "raceback" not in done.stderr
     assert files_of(root / "assignments") == before
 
 
@@ -244,6 +287,7 @@ def test_a_gradebook_that_cannot_be_used_is_told_and_nobody_is_told_to_forget_gr
         (root / "submitted/ada/01").mkdir(parents=True, exist_ok=True)
         done = nbgrader_command(command, "01", before=before)
         assert done.returncode == 1
+        assert "raceback" not in done.stderr
         assert "the gradebook cannot be used, and is as it was: " in done.stderr
         assert said in done.stderr.split("the gradebook cannot be used")[1]
         assert "remove" not in done.stderr.split("the gradebook cannot be used")[1]
