@@ -20,14 +20,26 @@ from pydantic import (
 )
 
 from grader.course_file import Lines, explain, read_yaml
-from grader.course_values import CheckBytes, CheckSeconds, Due, Duration, Fraction, Number, Percent, Points, Seconds
+from grader.course_values import (
+    CheckBytes,
+    CheckSeconds,
+    Due,
+    Duration,
+    Fraction,
+    Identifier,
+    Number,
+    Percent,
+    Points,
+    Sandbox,
+    Seconds,
+    Sha256,
+)
 from grader.errors import CourseError, UsageError
 from grader.records import PARTS, PartName
 
 FILE_NAME = "course.yml"
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
-Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
 class Policy(BaseModel):
@@ -39,7 +51,7 @@ class Policy(BaseModel):
 class Identity(Policy):
     """The course's id (for file names and gradebooks) and its title."""
 
-    id: Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
+    id: Identifier
     title: Name
 
 
@@ -61,7 +73,7 @@ class Grading(Policy):
     """
 
     without_gpu: Literal["wait", "scale"] = "wait"
-    sandbox: Literal["limits", "strict"] = "limits"
+    sandbox: Sandbox = "limits"
     late: Late = Late()
     attempts: Literal["best", "last"] = "best"
     baseline_threads: Annotated[int, Number, Field(ge=1, le=1024)] = 1
@@ -160,6 +172,10 @@ class Course(Policy):
             if key == name or (key.isdecimal() and name.isdecimal() and int(key) == int(name)):
                 return found
         raise UsageError(f"unknown assignment {name!r}; there are {', '.join(self.assignments)}")
+
+    def where(self, name: str) -> str:
+        """File and line of an assignment's section, as far as the file can still be read. Raises CourseError."""
+        return f"{self.file}:{read_yaml(self.file)[1].of(('assignments', name))}"
 
     def assignment_of(self, folder: Path) -> Assignment:
         """The assignment that a folder holds: the only one of its own course.yml, else by its name."""

@@ -128,7 +128,6 @@ _EXPECTED = {
     "string_type": "text",
     "string_too_short": "text that is not empty",
     "string_too_long": "text of at most {max_length} characters",
-    "string_pattern_mismatch": "text of the form {pattern}",
     "literal_error": "{expected}",
     "greater_than": "more than {gt}",
     "greater_than_equal": "at least {ge}",

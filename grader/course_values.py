@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, AwareDatetime, BeforeValidator, Field, Strict
 
@@ -16,11 +16,18 @@ _SECONDS = {"ms": 0.001, "s": 1, "min": 60, "h": 3600, "d": 86400}
 _BYTES = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 
 
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?")
+
+
 def _quantity(units: Mapping[str, float], default: str, example: str) -> BeforeValidator:
+    """A number with one of ``units``; without one it is of ``default``, or 0 where that is ""."""
+
     def read(value: object) -> object:
         wanted = f"a number with a unit ({', '.join(units)}), say {example}"
         if isinstance(value, int | float) and not isinstance(value, bool):
-            return value * units[default]
+            if not default and value != 0:
+                raise ValueError(wanted)
+            return value * units[default] if default else value
         found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]+)\s*", value) if isinstance(value, str) else None
         if found is None or found[2] not in units:
             raise ValueError(wanted)
@@ -53,10 +60,21 @@ def _due(value: object) -> object:
     try:
         found = datetime.fromisoformat(value) if isinstance(value, str) else None
     except ValueError:
+        if isinstance(value, str) and _MOMENT.fullmatch(value.strip()):
+            raise ValueError("a day and a time that exist") from None
         found = None
     if found is None or found.utcoffset() is None:
         raise ValueError(wanted)
     return found
+
+
+def _form(pattern: str, wanted: str) -> BeforeValidator:
+    def read(value: object) -> object:
+        if not isinstance(value, str) or not re.fullmatch(pattern, value):
+            raise ValueError(wanted)
+        return value
+
+    return BeforeValidator(read)
 
 
 def _fraction(value: object) -> object:
@@ -71,7 +89,19 @@ Seconds = Annotated[float, _quantity(_SECONDS, "s", "20 s"), Field(gt=0, le=30 *
 # Below these no submission passes: a process counts whole seconds, and Numba alone needs tens of MiB to compile.
 CheckSeconds = Annotated[float, _quantity(_SECONDS, "s", "20 s"), Field(le=30 * 86400), _at_least(1, "1 s")]
 CheckBytes = Annotated[int, _quantity(_BYTES, "B", "4 GiB"), Field(le=1 << 62), _at_least(64 << 20, "64 MiB")]
-Duration = Annotated[float, _quantity(_SECONDS, "s", "1h"), Field(ge=0)]
+# Of days and hours, where a number alone would be taken for something else than seconds.
+Duration = Annotated[float, _quantity(_SECONDS, "", "1h"), Field(ge=0)]
+Identifier = Annotated[
+    str,
+    Field(min_length=1, max_length=100),
+    _form(r"[A-Za-z0-9][A-Za-z0-9_.-]*", "letters, digits, '.', '_' and '-', as it names files"),
+]
+Sha256 = Annotated[str, _form(r"[0-9a-f]{64}", "64 digits and letters a to f, as a release notes them")]
+Sandbox = Annotated[
+    Literal["limits", "strict"],
+    # "strict" is read, so that a course can be prepared for it; grading then refuses.
+    _form("limits|strict", "'limits', the only level that there is so far"),
+]
 Points = Annotated[float, BeforeValidator(_points)]
 Fraction = Annotated[float, BeforeValidator(_fraction)]
 Due = Annotated[AwareDatetime, BeforeValidator(_due)]

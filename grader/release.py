@@ -52,6 +52,20 @@ def sha256_of(text: str) -> str:
     return hashlib.sha256("\n".join(text.splitlines()).encode()).hexdigest()
 
 
+def solution_folder(course: Course, name: str) -> Path:
+    """solutions/NN of an assignment by its name in course.yml. Raises UsageError where there is none."""
+    folder = course.file.parent / SOLUTIONS / name
+    if not folder.is_dir():
+        meant = [
+            other
+            for other in sorted(folder.parent.glob("*"))
+            if name.isdecimal() and other.name.isdecimal() and int(other.name) == int(name)
+        ]
+        found = f"{meant[0]}: name both alike" if meant else "none"
+        raise UsageError(f"{course.where(name)}: assignment {name!r}: expected a folder {folder}, found {found}")
+    return folder
+
+
 def build(course: Course, name: str, notebooks: Mapping[str, str] | None = None) -> dict[str, str]:
     """The files of a release as name → text. Raises ReleaseError if anything hidden would be in them.
 
@@ -64,9 +78,7 @@ def _build(course: Course, name: str, notebooks: Mapping[str, str] | None, noted
     """``noted``: the hashes of the notebooks that stay as they are, where ``notebooks`` is None."""
     assignment = course.assignment(name)
     name = assignment.name
-    source = course.file.parent / SOLUTIONS / name
-    if not source.is_dir():
-        raise UsageError(f"expected a folder {source}, found none")
+    source = solution_folder(course, name)
     stub = make_stub(read_source(source / KERNELS_FILE), str(source / KERNELS_FILE))
     files = {KERNELS_FILE: stub, **{file: read_source(source / file) for file in COPIED}}
     made = {file: text.rstrip("\n") + "\n" for file, text in (notebooks or {}).items()}

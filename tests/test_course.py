@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from grader.course import find_course, load_course, part_text
 from grader.errors import CourseError, UsageError
+from grader.release import solution_folder
 
 TEXT = """\
 course: {id: gpu101, title: GPU programming}
@@ -114,6 +115,28 @@ def test_policy_cannot_be_changed(tmp_path: Path) -> None:
         ("full_at: 0.5", "full_at: .nan", "above 0 and at most 1, say 0.5, found nan"),
         ("full_at: 0.5", "full_at: half", "above 0 and at most 1, say 0.5, found 'half'"),
         ("full_at: 0.5", "full_at: true", "above 0 and at most 1, say 0.5, found True"),
+        (
+            "id: gpu101",
+            "id: gpu 101",
+            ":1: course.id: expected letters, digits, '.', '_' and '-', as it names files, found 'g",
+        ),
+        (
+            "id: gpu101",
+            "id: .gpu",
+            "course.id: expected letters, digits, '.', '_' and '-', as it names files, found '.gpu'",
+        ),
+        (
+            "title: Reduction",
+            "title: R\n    stub_sha256: 12",
+            ":6: assignments.02.stub_sha256: expected 64 digits and le",
+        ),
+        (
+            "grace: 1h",
+            "grace: 15",
+            ":2: grading.late.grace: expected a number with a unit (ms, s, min, h, d), say 1h, f",
+        ),
+        ("grace: 1h", "grace: 0.5", "grading.late.grace: expected a number with a unit"),
+        ("grading: {", "grading: {sandbox: limit, ", ":2: grading.sandbox: expected 'limits', the only level that th"),
         ("without_gpu: scale", "without_gpu: guess", "without_gpu: expected 'wait' or 'scale', found 'guess'"),
         ("baseline_threads: 4", "baseline_threads: many", "baseline_threads: expected a whole number, found 'many'"),
         ("min_speedup: 3", "min_speedup: .inf", "min_speedup: expected a finite number, found inf"),
@@ -153,8 +176,6 @@ DUE = "2027-03-01T23:59:00+01:00"
         ("2027-03-01T23:59:00", "'2027-03-01T23:59:00'"),
         ("2027-03-01 23:59", "'2027-03-01 23:59'"),
         ("23:59:00+01:00", "'23:59:00+01:00'"),
-        ("2027-02-30T23:59:00+01:00", "'2027-02-30T23:59:00+01:00'"),
-        ("2027-03-01T25:59:00+01:00", "'2027-03-01T25:59:00+01:00'"),
         ("next monday", "'next monday'"),
         ("1803942000", "1803942000"),
         ("'1803942000'", "'1803942000'"),
@@ -172,6 +193,40 @@ def test_a_malformed_due_date_says_which_form_it_wants(tmp_path: Path, due: str,
         load_course(path)
     wanted = "a date with time and time zone, say 2027-03-01T23:59:00+01:00"
     assert str(caught.value) == f"{path}:10: assignments.03.due: expected {wanted}, found {found}"
+
+
+@pytest.mark.parametrize(
+    "due", ["2027-02-30T23:59:00+01:00", "2027-13-01 23:59+01:00", "2027-03-01T24:59:00Z", "2027-03-01T23:59:61"]
+)
+def test_a_day_or_time_that_does_not_exist_is_told_as_such(tmp_path: Path, due: str) -> None:
+    path = course_file(tmp_path, DUE, due)
+    with pytest.raises(CourseError) as caught:
+        load_course(path)
+    assert str(caught.value) == f"{path}:10: assignments.03.due: expected a day and a time that exist, found {due!r}"
+
+
+def test_no_grace_needs_no_unit(tmp_path: Path) -> None:
+    assert load_course(course_file(tmp_path, "grace: 1h", "grace: 0")).grading.late.grace == 0
+
+
+@pytest.mark.parametrize(("key", "folder"), [('"2"', "02"), ("2", "02"), ('"04"', "4")])
+def test_an_assignment_without_its_folder_is_told_with_its_line_and_the_folder_that_may_be_meant(
+    tmp_path: Path, key: str, folder: str
+) -> None:
+    course = load_course(course_file(tmp_path, '"02"', key))
+    (tmp_path / "solutions" / folder).mkdir(parents=True)
+    name = key.strip('"')
+    said = (
+        f"{tmp_path / 'course.yml'}:4: assignment {name!r}: expected a folder {tmp_path / 'solutions' / name}, found "
+    )
+    with pytest.raises(UsageError) as caught:
+        solution_folder(course, name)
+    assert str(caught.value) == f"{said}{tmp_path / 'solutions' / folder}: name both alike"
+    (tmp_path / "solutions" / folder).rename(wanted)
+    assert solution_folder(course, name) == wanted
+    wanted.rmdir()
+    with pytest.raises(UsageError, match=r"found none$"):
+        solution_folder(course, name)
 
 
 @pytest.mark.parametrize("due", [DUE, "2027-03-01 22:59:00Z", "2027-03-01T23:59+01:00", f"'{DUE}'"])

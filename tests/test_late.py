@@ -63,7 +63,7 @@ def test_what_are_no_seconds_is_our_mistake(seconds: float) -> None:
 def test_points_off_are_within_what_was_earned_and_never_less_for_who_is_later(
     per_day: float, cap: float, grace: float, seconds: float, more: float, earned: float
 ) -> None:
-    late = Late.model_validate({"per_day": per_day, "cap": cap, "grace": grace})
+    late = Late.model_construct(per_day=per_day, cap=cap, grace=grace)
     off = penalty(late, seconds, earned)
     assert 0 <= off <= earned
     assert round(off, 2) == off

@@ -64,12 +64,12 @@ def course_here() -> Course:
 
 def solutions_folder(course: Course, name: str) -> Path:
     """solutions/NN of an assignment. Raises UsageError where there is none."""
-    from grader.release import SOLUTIONS
+    from grader.release import solution_folder
 
-    folder = course.file.parent / SOLUTIONS / name
-    if not folder.is_dir():
-        raise UsageError(f"expected a folder {folder}, found none; this command needs the course's solutions")
-    return folder
+    try:
+        return solution_folder(course, name)
+    except UsageError as error:
+        raise UsageError(f"{error}; this command needs the course's solutions") from None
 
 
 def width() -> int:
