@@ -155,6 +155,9 @@ def _release(course: Course, assignment: Assignment, source: Path, notebooks: Ma
     except GraderError as error:
         yield Row("release", False, str(error))
         return
+    if not target.is_dir():
+        yield Row("release", False, f"not released yet: run `grader release {assignment.name}`")
+        return
     if old:
         yield Row("release", False, f"{', '.join(old)} out of date: run `grader release {assignment.name}`")
         return

@@ -31,6 +31,8 @@ _METADATA = frozenset(("nbgrader", "deletable", "editable", "tags", "warpgrade")
 _GRADE_ID = re.compile(r"[A-Za-z0-9_\-]+")
 _CELL_ID = re.compile(r"[A-Za-z0-9_\-]{1,64}")
 FEW_KEYS = 4  # of fewer, the same key says nothing
+# What editors make: a UUID, or its first digits. Eight letters alone may be a word.
+_RANDOM_ID = re.compile(r"(?=[a-f]*[0-9])[0-9a-f]{8}(?:-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})?")
 MINOR = 5  # the first nbformat 4 whose cells have ids
 # What a lesson opens with, as patterns and as words.
 OPENING = {
@@ -59,7 +61,7 @@ def notebook_rows(source: Path, assignment: Assignment, wanted: int) -> Iterator
     except NotebookError as error:
         yield Row("notebook", False, f"{path.name}: {error}")
         return
-    yield _row("notebook", path, _form(document, content), "as it is written, without outputs, with stable ids")
+    yield _row("notebook", path, _form(document, content), "as it is written, without outputs, with telling ids")
     yield _row("notebook's points", path, _points(document["cells"], assignment), "each part is a grade cell")
     yield _row("notebook's opening", path, _opening(content), ", ".join(OPENING.values()))
     yield _quiz(path, content, wanted if assignment.parts.get(QUIZ) else 0)
@@ -98,6 +100,8 @@ def _form(document: Mapping[str, Any], content: bytes) -> Iterator[str]:
         cell_id = cell.get("id")
         if not isinstance(cell_id, str) or not _CELL_ID.fullmatch(cell_id):
             yield f"{here}: expected an id of letters, digits, '-' and '_', found {cell_id!r}"
+        elif _RANDOM_ID.fullmatch(cell_id):
+            yield f"{here}: expected an id that says what the cell is, say 'figure-grid'; found one that an editor made"
         elif ids.setdefault(cell_id, here) != here:
             yield f"{here}: its id {cell_id!r} is that of {ids[cell_id]}, too"
         if cell.get("cell_type") == "code":

@@ -66,6 +66,17 @@ def test_outside_of_a_course_one_sentence_says_where_to_go(tmp_path: Path) -> No
     assert_one_sentence(grader("check", "03", cwd=tmp_path), "no course.yml here or in a folder above")
 
 
+def test_above_a_folder_with_a_course_of_its_own_a_sentence_says_to_go_there_and_nothing_of_it_runs(
+    root: Path, tmp_path: Path
+) -> None:
+    above = root.parent
+    (root / "problem.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
+    for place in (root, root / "solutions/01", root / "solutions/01/kernels.py"):
+        done = grader("check", "01", str(place.relative_to(above)), cwd=above)
+        assert_one_sentence(done, f"cd '{root}'")
+    assert not (tmp_path / "ran").exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

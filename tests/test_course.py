@@ -216,9 +216,8 @@ def test_an_assignment_without_its_folder_is_told_with_its_line_and_the_folder_t
     course = load_course(course_file(tmp_path, '"02"', key))
     (tmp_path / "solutions" / folder).mkdir(parents=True)
     name = key.strip('"')
-    said = (
-        f"{tmp_path / 'course.yml'}:4: assignment {name!r}: expected a folder {tmp_path / 'solutions' / name}, found "
-    )
+    wanted = tmp_path / "solutions" / name
+    said = f"{tmp_path / 'course.yml'}:4: assignment {name!r}: expected a folder {wanted}, found "
     with pytest.raises(UsageError) as caught:
         solution_folder(course, name)
     assert str(caught.value) == f"{said}{tmp_path / 'solutions' / folder}: name both alike"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -240,6 +241,11 @@ def test_a_release_that_is_out_of_date_is_a_problem(course: Course) -> None:
     path.write_text(path.read_text().replace("[1, 33]", "[1, 35]"))
     row = rows_of(course)["release"]
     assert (row.ok, row.note) == (False, "test_public.py out of date: run `grader release 01`")
+
+
+def test_an_assignment_that_was_never_released_is_told_as_such(course: Course) -> None:
+    shutil.rmtree(course.file.parent / "assignments/01")
+    assert rows_of(course)["release"] == Row("release", False, "not released yet: run `grader release 01`")
 
 
 @pytest.mark.parametrize("name", ["wrong", "fast.py", "test_hidden.py"])

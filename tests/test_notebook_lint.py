@@ -84,6 +84,11 @@ def test_a_file_that_is_no_notebook_is_a_problem(course: Course, content: bytes)
         (lambda d: d["cells"].append(3), "cell 11: expected an object"),
         (lambda d: cell_of(d, "load").pop("id"), "cell 2: expected an id"),
         (lambda d: cell_of(d, "load").update(id="a b"), "cell 2 (a b): expected an id"),
+        (lambda d: cell_of(d, "load").update(id="3fa9c1d2"), "cell 2 (3fa9c1d2): expected an id that says what the ce"),
+        (
+            lambda d: cell_of(d, "load").update(id="0d4f5c8e-1f2a-4b3c-9d4e-aabbccddeeff"),
+            "found one that an editor made",
+        ),
         (lambda d: cell_of(d, "load").update(id="title"), "cell 2 (title): its id 'title' is that of cell 1"),
         (lambda d: cell_of(d, "load").update(outputs=[{}]), "cell 2 (load): expected no outputs"),
         (lambda d: cell_of(d, "load").update(execution_count=1), "cell 2 (load): expected no execution_count"),

@@ -6,6 +6,7 @@ In: the current folder, the terminal. Out: a Course, text on standard output.
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import sys
 from collections.abc import Callable
@@ -52,12 +53,21 @@ def _options(
     pass
 
 
-def course_here() -> Course:
-    """The course that the current folder belongs to. Raises UsageError where it belongs to none, CourseError."""
+def course_here(asked: Path | None = None) -> Course:
+    """The course that the current folder belongs to. Raises UsageError where it belongs to none, CourseError.
+
+    Not the one of the folder ``asked`` for, which may be a stranger's: checks are Python that runs. But it is named.
+    """
     from grader.course import FILE_NAME, find_course, load_course
 
     path = find_course(Path.cwd())
     if path is None:
+        theirs = find_course(asked) if asked is not None else None
+        if theirs is not None:
+            raise UsageError(
+                f"no {FILE_NAME} here or in a folder above; that of {theirs.parent} counts for who is there: if you "
+                f"trust its checks, cd {shlex.quote(str(theirs.parent))}"
+            )
         raise UsageError(f"no {FILE_NAME} here or in a folder above; go to the course's folder or an assignment's")
     return load_course(path)
 

@@ -89,11 +89,11 @@ def lint(assignments: Numbers = None, workers: Workers = CORES, device: OnDevice
     for name in assignments or course.assignments:
         title = course.assignment(name).name
         solutions_folder(course, title)
+        typer.echo(f"{title} {course.assignment(name).title}")  # what comes now may take minutes
         with progress_bar(f"lint {title}") as progress:
             rows = lint_assignment(
                 course, name, judge_task, workers=workers, device=device, progress=progress, notebooks=notebooks
             )
-        typer.echo(f"{title} {course.assignment(name).title}")
         say(plain_table, [(MARKS[row.ok], row.what, row.note) for row in rows])
         typer.echo("")
         problems += sum(row.ok is False for row in rows)

@@ -45,7 +45,7 @@ def check(
     from grader.reports.view import for_student
     from grader.scoring import of_parts
 
-    course = course_here()
+    course = course_here(folder)
     name = course.assignment(assignment).name
     root = course.file.parent
     places = [p for p in (root / SOLUTIONS / name, root / ASSIGNMENTS / name, root) if (p / "problem.py").is_file()]
