@@ -13,6 +13,7 @@ from pathlib import Path
 from grader.intake import quoted, student_name_problem
 from grader.late import TIMESTAMP_FILE, read_timestamp
 from grader.records import KERNELS_FILE
+from grader.release import HANDED_OUT
 
 MAX_NOTES_OF_ONE = 5
 MAX_OTHERS = 4  # files of other names that are kept until it is known whether they are needed
@@ -86,6 +87,8 @@ class ChosenFiles:
 
     def could_be(self, student: Student, name: str) -> bool:
         """Whether a file of another name may be one that a student still lacks."""
+        if name in HANDED_OUT:
+            return False
         lacking = (file for file in self.work if (student, file) not in self._best)
         return Path(name).suffix.lower() in {Path(file).suffix for file in lacking}
 
@@ -140,6 +143,8 @@ class ChosenFiles:
             name = self._called(student)
             if student_name_problem(name) is not None:
                 continue
+            if KERNELS_FILE in files.get(name, {}):
+                names = [file for file in names if file not in HANDED_OUT]  # noqa: PLW2901
             some = ", ".join(map(quoted, names[:MAX_NOTES_OF_ONE]))
             more = f" and {len(names) - MAX_NOTES_OF_ONE} more" if len(names) > MAX_NOTES_OF_ONE else ""
             if KERNELS_FILE not in files.get(name, {}):

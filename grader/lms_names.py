@@ -70,3 +70,21 @@ def asked_for(name: str, wanted: Collection[str]) -> tuple[str, int] | None:
             if not tail.strip():
                 return one, number
     return None
+
+
+def recognised(names: Collection[str], wanted: Collection[str]) -> dict[str, str]:
+    """Which of the files ``names`` are the ``wanted`` ones, wanted → found, whatever somebody or a browser called them.
+
+    The name itself comes first, then the copy with the highest number, then the only file of a kind of which only one
+    is wanted.
+    """
+    found = {one: one for one in wanted if one in names}
+    copies = [(*copy, name) for name in sorted(names) if (copy := asked_for(name, wanted)) is not None]
+    for one, _, name in sorted(copies, key=lambda copy: -copy[1]):
+        found.setdefault(one, name)
+    for one in wanted:
+        kind = one[one.rfind(".") :]
+        alike = [name for name in names if name.lower().endswith(kind) and name not in found.values()]
+        if one not in found and len(alike) == 1 == sum(other.endswith(kind) for other in wanted):
+            found[one] = alike[0]
+    return found

@@ -27,6 +27,7 @@ from grader.swap import differs, put_back, swap_in
 
 SOLUTIONS, ASSIGNMENTS = "solutions", "assignments"
 COPIED = (PROBLEM_FILE, PUBLIC_FILE)
+HANDED_OUT = (*COPIED, FILE_NAME)  # besides what students write: who hands these in does not mean them
 MakeNotebooks = Callable[[str], Mapping[str, str]]  # of an assignment's name: the released ones, name → text
 State = Literal["new", "unchanged", "replaced", "kept"]
 

@@ -113,6 +113,16 @@ def test_what_lies_beside_the_work_is_told_in_a_line_for_each_student(tmp_path: 
     )
 
 
+def test_what_was_handed_out_is_nobodys_work_and_no_news(tmp_path: Path) -> None:
+    whole = [(f"ada/{name}", b"x") for name in ("kernels (1).py", "problem.py", "test_public.py", "course.yml")]
+    got = found(tmp_path, lms=zipped(*whole, ("bob/problem.py", b"p"), ("cy/my.py", b"c"), ("cy/problem.py", b"p")))
+    assert got.files == {"ada": {"kernels.py": b"x"}, "cy": {"kernels.py": b"c"}}
+    assert got.notes == (
+        "cy: 'my.py' is taken for kernels.py, being the only one",
+        "bob: no kernels.py; found 'problem.py'",
+    )
+
+
 def test_work_that_reaches_nobody_is_told_apart(tmp_path: Path) -> None:
     got = found(
         tmp_path, lms=zipped(("a'b/kernels.py", b"a"), ("kernels (1).txt", b"n"), ("bob/kernels.py", b"b")), bad=b"PK"

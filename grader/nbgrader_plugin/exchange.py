@@ -20,14 +20,17 @@ from nbgrader.utils import parse_utc
 from grader import quiz_folder
 from grader.course import FILE_NAME, load_course
 from grader.errors import GraderError
-from grader.intake import CARRIED, MAX_CARRIED, NO_FILE, ordinary_bytes, student_name_problem
+from grader.intake import CARRIED, MAX_CARRIED, NO_FILE, ordinary_bytes, quoted, student_name_problem
 from grader.late import TIMESTAMP_FILE, read_timestamp
+from grader.lms_names import recognised
 from grader.nbgrader_plugin import feedback_state
 from grader.nbgrader_plugin.generate import notebooks, require_notebooks
 from grader.nbgrader_plugin.staging import limits_of
 from grader.nbgrader_plugin.workplace import attributes, student_folders, working_in
 from grader.records import Failure
-from grader.release import SOLUTIONS, build
+from grader.release import HANDED_OUT, SOLUTIONS, build
+
+MAX_NAMED = 5  # of files that may be meant, in a sentence
 
 
 class FreshRelease(ExchangeReleaseAssignment):
@@ -191,12 +194,32 @@ class SafeCollect(ExchangeCollect):
                 path.chmod(0o664)
         beside.rename(there)
 
+    def _called(self, src: Path, work: list[str]) -> dict[str, str]:
+        """What the files ``work`` are called in a submission; a sentence for each that has another name, or none."""
+        try:
+            # Names alone: whatever becomes of the folder meanwhile, each file is looked at when it is opened.
+            there = [] if src.is_symlink() else sorted(path.name for path in src.iterdir())
+        except OSError:
+            there = []
+        others = [name for name in there if name not in (*CARRIED, *HANDED_OUT) and not name.startswith(".")]
+        called = recognised(others, work)
+        for name in work:
+            kind = [other for other in others if Path(other).suffix == Path(name).suffix and other not in work]
+            if called.get(name, name) != name:
+                self.log.warning("%s: %s is taken for %s", ascii(str(src)), quoted(called[name]), name)
+            elif name not in called and kind:
+                some = ", ".join(map(quoted, kind[:MAX_NAMED]))
+                self.log.warning("%s: no %s; found %s", ascii(str(src)), name, some)
+        return called
+
     def _files_of(self, src: Path) -> dict[str, bytes]:
         """What is taken of a folder in the exchange, by name."""
         source = Path(self.coursedir.root) / SOLUTIONS / self.coursedir.assignment_id
         files = {}
-        for name, limit in limits_of(path.name for path in quiz_folder.notebooks(source)).items():
-            content = ordinary_bytes(src / name, limit)
+        limits = limits_of(path.name for path in quiz_folder.notebooks(source))
+        called = self._called(src, [name for name in limits if name not in CARRIED])
+        for name, limit in limits.items():
+            content = ordinary_bytes(src / called.get(name, name), limit)
             if not isinstance(content, Failure):
                 files[name] = content
             elif content.kind != NO_FILE:

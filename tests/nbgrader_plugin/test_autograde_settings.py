@@ -200,6 +200,43 @@ def test_collect_follows_no_link_and_one_strange_folder_ends_it_for_nobody(
         assert sentence in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("there", "taken", "said"),
+    [
+        (
+            ("kernels (1).py", "doubling-Copy1.ipynb"),
+            {"kernels.py": 0, "doubling.ipynb": 1},
+            "'kernels (1).py' is taken",
+        ),
+        (("kernels (2).py", "kernels (10).py"), {"kernels.py": 1}, "'kernels (10).py' is taken for kernels.py"),
+        (
+            ("kernels.py", "kernels (1).py", "my.ipynb"),
+            {"kernels.py": 0, "doubling.ipynb": 2},
+            "'my.ipynb' is taken for",
+        ),
+        (("mine.py", "problem.py", "test_public.py"), {"kernels.py": 0}, "'mine.py' is taken for kernels.py"),
+        (("a.py", "b.py"), {}, "no kernels.py; found 'a.py', 'b.py'"),
+        (("kernels.py", "a.ipynb", "b.ipynb"), {"kernels.py": 0}, "no doubling.ipynb; found 'a.ipynb', 'b.ipynb'"),
+    ],
+)
+@pytest.mark.usefixtures("gradebook_file")
+def test_renamed_files_in_the_exchange_are_recognised_or_told(
+    root: Path, tmp_path: Path, nbgrader_command: Run, there: tuple[str, ...], taken: dict[str, int], said: str
+) -> None:
+    folder = tmp_path / "exchange/tiny/inbound/ada+01+2027-03-01 10:00:00.000000 UTC+x1"
+    with (root / "nbgrader_config.py").open("a") as config:
+        config.write(f"\nc.Exchange.root = {str(tmp_path / 'exchange')!r}\n")
+    folder.mkdir(parents=True)
+    for number, name in enumerate(there):
+        (folder / name).write_text(str(number))
+    done = nbgrader_command("collect", "01")
+    assert done.returncode == 0, done.stderr
+    found = {path.name: path.read_text() for path in (root / "submitted/ada/01").iterdir()}
+    del found["timestamp.txt"]
+    assert found == {name: str(number) for name, number in taken.items()}
+    assert said in done.stderr
+
+
 OWNERS = """\
 from grader.nbgrader_plugin import exchange
 exchange.owner_of = lambda path: path.rpartition("-")[2]
