@@ -108,7 +108,7 @@ def canvas_files(rows: Sequence[Row]) -> Mapping[str, str]:
         one = next(iter(found.values()))
         shown = ", ".join(name for name in (one.last_name, one.first_name) if name) or student
         scores = (points_text(found[name].score) if name in found else "" for name in names)
-        table.append([_text(shown), "", "", _text(student), "", *scores])
+        table.append([_text(shown), _text(one.lms_user_id), "", _text(student), "", *scores])
     return {"canvas.csv": _csv(table)}
 
 

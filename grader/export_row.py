@@ -19,6 +19,7 @@ class Row:
     where they wait to be judged, and ``why`` says why. ``due`` and ``timestamp`` are dates as text, "" if unknown.
     ``checks`` are what a student may see, where that is known. ``waits`` says what a missing score waits for, alike for
     all who wait for the same; ``to_look_at`` names parts with a score by hand from before the judge's last run.
+    ``lms_user_id`` is Canvas's number, where somebody has put it into the gradebook.
     """
 
     assignment: str
@@ -31,6 +32,7 @@ class Row:
     first_name: str = ""
     last_name: str = ""
     email: str = ""
+    lms_user_id: str = ""
     due: str = ""
     timestamp: str = ""
     why: str = ""

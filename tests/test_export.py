@@ -139,6 +139,12 @@ def test_canvas_has_points_possible_first_and_finds_students_by_login(rows: tupl
     ]
 
 
+def test_canvass_own_number_of_a_student_is_its_id(rows: tuple[Row, ...]) -> None:
+    numbered = [replace(row, lms_user_id="12345" if row.student == "ada" else "") for row in rows]
+    (text,) = WRITERS["canvas"](numbered).values()
+    assert [line[:4] for line in table(text)[2:4]] == [["ada", "12345", "", "ada"], ["bob", "", "", "bob"]]
+
+
 def test_moodle_has_a_score_and_feedback_for_each_assignment(rows: tuple[Row, ...]) -> None:
     (text,) = WRITERS["moodle"](rows).values()
     assert table(text) == [

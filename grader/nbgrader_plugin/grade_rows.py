@@ -39,6 +39,7 @@ class _Unknown:
     first_name: str = ""
     last_name: str = ""
     email: str = ""
+    lms_user_id: str = ""
 
 
 def rows(
@@ -120,6 +121,7 @@ def _row(
         first_name=student.first_name or "",
         last_name=student.last_name or "",
         email=student.email or "",
+        lms_user_id=student.lms_user_id or "",
         due=due.isoformat() if due is not None else "",
         timestamp=handed_in.isoformat() if handed_in is not None else "",
         why=why,

@@ -118,6 +118,16 @@ def test_an_assignment_without_cells_has_no_rows(gradebook: Gradebook) -> None:
     assert rows(gradebook, LATE, now=NOW, assignments=["05"]) == ()
 
 
+def test_what_the_gradebook_knows_of_a_student_goes_along(gradebook: Gradebook) -> None:
+    from grader.nbgrader_plugin.grade_rows import rows
+
+    known = {"first_name": "Ada", "last_name": "King", "email": "a@uni.example", "lms_user_id": "12345"}
+    gradebook.update_or_create_student("ada", **known)
+    found = {row.student: row for row in rows(gradebook, LATE, now=NOW, handed_in_by=lambda name: ("dan",))}
+    assert {key: getattr(found["ada"], key) for key in known} == known
+    assert {getattr(found[who], key) for who in ("bob", "dan") for key in known} == {""}
+
+
 def test_a_score_by_hand_ends_the_waiting_also_after_a_later_run(gradebook: Gradebook) -> None:
     autograded(gradebook, "bob", correctness=60.0, speed=None)
     grade = gradebook.find_grade("speed", "matmul", "01", "bob")
