@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+MAX_TOLD = 5  # files that nobody asked for, of those that are left out for the same reason
 MAX_NAME = 255  # characters of a part of a path, as file systems have it
 # What systems and editors add, and no student hands in.
 _IGNORED_FOLDERS = frozenset({"__MACOSX", "__pycache__"})
@@ -51,9 +52,11 @@ def entries(
 ) -> Iterator[Entry]:
     """The ordinary files among ``most`` entries, by safe names; ``note`` is told of all others.
 
-    ``comes`` says of a file's name when its turn is: names with a lower number come first, and are not cut off.
+    ``comes`` says of a file's name when its turn is: names with a lower number come first, and are not cut off. Those
+    with 0 are asked for, and told one by one; of others many are summed up.
     """
     infos = sorted(archive.infolist(), key=lambda info: comes(_name(info).replace("\\", "/").rpartition("/")[2]))
+    left_out: dict[str, int] = {}
     if len(infos) > most:
         note(f"{shown}: {len(infos):,} entries, of which {most:,} were read")
     for info in infos[:most]:
@@ -73,10 +76,16 @@ def entries(
             problem = "no ordinary file"
         elif info.flag_bits & 1:
             problem = "encrypted"
-        if problem:
-            note(f"{shown}, {show(parts)}: {problem}, left out")
-        else:
+        if not problem:
             yield Entry(parts, info.date_time, info, archive)
+            continue
+        asked_for = comes(parts[-1]) == 0
+        left_out[problem] = left_out.get(problem, 0) + (not asked_for)
+        if asked_for or left_out[problem] <= MAX_TOLD:
+            note(f"{shown}, {show(parts)}: {problem}, left out")
+    for problem, count in left_out.items():
+        if count > MAX_TOLD:
+            note(f"{shown}, {count - MAX_TOLD} more files: {problem}, left out")
 
 
 def _name(info: zipfile.ZipInfo) -> str:

@@ -113,6 +113,15 @@ def test_what_lies_beside_the_work_is_told_in_a_line_for_each_student(tmp_path: 
     )
 
 
+def test_many_that_nobody_asked_for_are_summed_up_and_the_work_is_not(tmp_path: Path) -> None:
+    work = [(f"../{n}/kernels.py", b"x") for n in range(8)]
+    got = found(tmp_path, lms=zipped(*work, *((f"ada/../{n}.txt", b"x") for n in range(40)), ("bob/kernels.py", b"b")))
+    assert got.files == {"bob": {"kernels.py": b"b"}}
+    assert sum("kernels.py: a name that leaves its folder" in note for note in got.notes) == len(work)
+    assert len(got.notes) == len(work) + 6
+    assert got.notes[-1] == "lms.zip, 35 more files: a name that leaves its folder, left out"
+
+
 def test_what_was_handed_out_is_nobodys_work_and_no_news(tmp_path: Path) -> None:
     whole = [(f"ada/{name}", b"x") for name in ("kernels (1).py", "problem.py", "test_public.py", "course.yml")]
     got = found(tmp_path, lms=zipped(*whole, ("bob/problem.py", b"p"), ("cy/my.py", b"c"), ("cy/problem.py", b"p")))
