@@ -31,7 +31,7 @@ from grader.stub import make_stub
 SUBMITTED = "submitted"
 REFERENCE = "reference"
 # The endless loops of the sample class need not use up a real course's time.
-DEMO_LIMITS = {"check": "6 s", "timeouts": "6 s"}
+DEMO_LIMITS = {"check": "10 s", "timeouts": "10 s"}
 PRINTED_LINES, PRINTED_COLUMNS = 200_000, 500
 
 Entries = Mapping[str, tuple[str, ...]]
