@@ -30,7 +30,7 @@ from grader.errors import GraderError, ReleaseError, UsageError
 from grader.nbgrader_plugin.database import shown
 from grader.nbgrader_plugin.grade_rows import in_utc
 from grader.nbgrader_plugin.guard import CourseConverter, Guard
-from grader.nbgrader_plugin.workplace import without_progress, working_in
+from grader.nbgrader_plugin.workplace import tells_all, working_in
 from grader.notebook import SUFFIX
 from grader.notebook_points import with_points
 from grader.release import SOLUTIONS, build, release
@@ -106,8 +106,7 @@ def _convert(staged: Path, root: Path, course: Course, name: str, parent: Any, *
     if converter.no_database:
         converter.preprocessors = [step for step in converter.preprocessors if step is not SaveCells]
     try:
-        with without_progress(converter.log):
-            converter.start()
+        converter.start()
     except NbGraderException as error:
         raise NbGraderException(converter.why or str(error)) from error
     return {path.name: path.read_text(encoding="utf-8") for path in sorted((done / name).glob(f"*{SUFFIX}"))}
@@ -122,7 +121,7 @@ def _own_config() -> Config:
 def _quiet(log: Any = None) -> logging.Logger:
     """A log for nbgrader's converter, which tells of folders that are gone, and of errors by tracebacks.
 
-    An error's sentence says it all; warnings go on to ``log``, if there is one.
+    An error's sentence says it all; warnings go on to ``log``, if there is one, and with --debug everything.
     """
     quiet = logging.Logger("grader.notebooks")
     quiet.addHandler(logging.NullHandler() if log is None else _Warnings(log))
@@ -130,15 +129,15 @@ def _quiet(log: Any = None) -> logging.Logger:
 
 
 class _Warnings(logging.Handler):
-    """Hands warnings on to ``log``, and nothing else."""
+    """Hands warnings on to ``log``, and all the rest only where that tells all."""
 
     def __init__(self, log: Any) -> None:
-        super().__init__(logging.WARNING)
+        super().__init__()
         self.log = log
 
     def emit(self, record: logging.LogRecord) -> None:
-        if record.levelno == logging.WARNING:
-            self.log.warning("%s", record.getMessage())
+        if record.levelno == logging.WARNING or tells_all(self.log):
+            self.log.log(record.levelno, "%s", record.getMessage())
 
 
 def require_notebooks(course: Course, name: str) -> None:

@@ -62,13 +62,21 @@ def without_progress(log: Any) -> Iterator[None]:
     """Leave out what nbgrader says of each step with each staged file; warnings stay, and with --debug all of it."""
     logger = getattr(log, "logger", log)  # of an adapter's
     before = logger.level
-    # --debug is a level of handlers, traitlets lets a logger have all.
-    if all(handler.level > logging.DEBUG for handler in logger.handlers):
+    if not tells_all(log):
         logger.setLevel(logging.WARNING)
     try:
         yield
     finally:
         logger.setLevel(before)
+
+
+def tells_all(log: Any) -> bool:
+    """Whether nbgrader was started with --debug: that is a level of handlers, traitlets lets a logger have all.
+
+    Formgrader's log of a button has no level.
+    """
+    logger = getattr(log, "logger", log)
+    return any(logging.NOTSET < handler.level <= logging.DEBUG for handler in logger.handlers)
 
 
 def student_folders(coursedir: Any, step: str, assignment: str) -> list[Path]:
