@@ -58,6 +58,9 @@ GUARDED = (
     ("GenerateSolution", "preprocessors"),
     ("GenerateSourceWithTests", "preprocessors"),
 )
+# What Validate gives a cell. A part's checks may take longer than nbgrader's 30 seconds: races look for the CPU
+# baseline's time, and a busy laptop simulates slowly.
+VALIDATE_SECONDS = 600
 # Formgrader reads nbgrader_config.py at every request. A course.yml that is being edited must not end its server.
 _last_good: dict[Path, Config] = {}
 
@@ -99,6 +102,7 @@ def _settings(root: Path) -> Config:
     c.ExportApp.plugin_class = CsvExport
     c.ZipCollectApp.extractor_plugin = Unpack
     c.ZipCollectApp.collector_plugin = ByFolder
+    c.Execute.timeout = VALIDATE_SECONDS
     # nbgrader's templates do not heed it everywhere; where they do, it helps.
     c.HTMLExporter.sanitize_html = True
     return c

@@ -66,6 +66,20 @@ def test_with_the_guides_settings_a_student_fetches_and_hands_in_what_lies_where
     assert (handed_in / "kernels.py").read_text(encoding="utf-8") == "# ada's work"
 
 
+@pytest.mark.parametrize("who", ["student", "instructor"])
+def test_validate_gives_a_cell_more_than_nbgraders_thirty_seconds(
+    root: Path, tmp_path: Path, environment: dict[str, str], who: str
+) -> None:
+    if who == "student":
+        root = tmp_path / "ada"
+        root.mkdir()
+        (root / "nbgrader_config.py").write_text(settings(), encoding="utf-8")
+    read = "from nbgrader.apps import NbGrader; from nbgrader.preprocessors import Execute\n"
+    read += "app = NbGrader(); app.initialize([]); print(Execute(parent=app).timeout)"
+    done = clean_process.run(read, cwd=root, env=environment, out=tmp_path)
+    assert (done.returncode, done.stdout.strip()) == (0, "600"), done.stderr
+
+
 @pytest.mark.parametrize("guide", GUIDES)
 def test_no_guide_starts_jupyterlab_inside_of_an_assignment(guide: str) -> None:
     """The Assignment List knows what lies in the folder where it was started, and fetches to there."""
