@@ -7,6 +7,7 @@ measurement.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -32,11 +33,16 @@ def read_kept(name: str, form: type[Kept]) -> dict[str, Kept]:
 
 
 def keep(name: str, form: type[Kept], key: str, value: Kept) -> None:
-    """Keep ``value`` beside what others keep in ``name``.json, as its last."""
-    kept = read_kept(name, form)
-    kept.pop(key, None)
-    kept[key] = value
-    _write(_file(name), TypeAdapter(dict[str, form]).dump_python(kept))  # type: ignore[valid-type]
+    """Keep ``value`` beside what others keep in ``name``.json, as its last; judges that do so at once take turns."""
+    file = _file(name)
+    with contextlib.suppress(OSError):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with file.with_suffix(".lock").open("a") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # free again when the process ends
+            kept = read_kept(name, form)
+            kept.pop(key, None)
+            kept[key] = value
+            _write(file, TypeAdapter(dict[str, form]).dump_python(kept))  # type: ignore[valid-type]
 
 
 def _file(name: str) -> Path:
@@ -44,8 +50,6 @@ def _file(name: str) -> Path:
 
 
 def _write(file: Path, kept: Mapping[str, Any]) -> None:
-    with contextlib.suppress(OSError):
-        file.parent.mkdir(parents=True, exist_ok=True)
-        new = file.with_suffix(".new")
-        new.write_text(json.dumps(kept, indent=1), encoding="utf-8")
-        new.replace(file)
+    new = file.with_suffix(".new")
+    new.write_text(json.dumps(kept, indent=1), encoding="utf-8")
+    new.replace(file)
