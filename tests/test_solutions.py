@@ -21,6 +21,21 @@ def test_grayscale_is_the_rounded_weighted_mean() -> None:
         assert abs(found[row, column] - (0.299 * red + 0.587 * green + 0.114 * blue)) < 1.1
 
 
+def test_an_image_of_one_pixel_tells_the_usual_mistakes_apart() -> None:
+    for seed in range(50):
+        inputs = inputs_of("grayscale", {"height": 1, "width": 1}, seed)
+        red, green, blue = map(int, inputs["image"][0, 0])
+        exact = 0.299 * red + 0.587 * green + 0.114 * blue
+        mistakes = [
+            (77 * red + 150 * green + 29 * blue) // 256,
+            (77 * blue + 150 * green + 29 * red + 128) // 256,
+            int(exact),
+            int(exact + 0.5),
+            (red + green + blue) // 3,
+        ]
+        assert int(PROBLEMS["grayscale"].expected(inputs)["out"][0, 0]) not in mistakes
+
+
 def test_matmul_is_the_sum_of_products() -> None:
     inputs = inputs_of("matmul", {"m": 3, "k": 5, "n": 4}, 1)
     found = PROBLEMS["matmul"].expected(inputs)["out"]
