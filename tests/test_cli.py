@@ -9,6 +9,7 @@ import platform
 import shutil
 import subprocess
 import sys
+import zipfile
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -349,6 +350,18 @@ def test_a_release_says_in_one_line_what_it_wrote_and_what_it_kept(root: Path) -
     done = grader("release", "--bundle", cwd=root)
     assert done.stdout.startswith(f"assignments/01: wrote problem.py; {kept}\n")
     assert (root / "dist/tiny-student.zip").is_file()
+
+
+def test_a_bundle_is_of_the_assignments_that_are_named(root: Path) -> None:
+    first, head, section = (root / "course.yml").read_text().partition("assignments:\n")
+    (root / "course.yml").write_text(first + head + section + section.replace('"01"', '"02"'))
+    shutil.copytree(root / "solutions/01", root / "solutions/02")
+    for named, wanted in ((("1",), ["01"]), ((), ["01", "02"])):
+        done = grader("release", *named, "--bundle", cwd=root)
+        assert done.stdout.endswith(f"dist/tiny-student.zip: {', '.join(wanted)}\n"), done
+        with zipfile.ZipFile(root / "dist/tiny-student.zip") as zipped:
+            folders = {name.split("/")[2] for name in zipped.namelist() if "/assignments/" in name}
+        assert sorted(folders) == wanted
 
 
 def test_lint_prints_a_row_for_each_thing_and_fails_on_a_problem(root: Path) -> None:

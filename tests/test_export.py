@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from grader.course import Assignment, Late
 from grader.export import NBGRADER_COLUMNS, WRITERS, Row, rows_of, with_checks
+from grader.export_notes import MAX_LINES, notes, of_other_points, shortened
 from grader.gradebook import FORMULA_STARTS
 from grader.records import CheckResult, Failure, PartScore, State, Verdict
 
@@ -116,6 +117,29 @@ def test_what_is_not_due_is_blank_and_points_off_follow_the_due_date_of_today() 
         assert (row.penalty, row.score, f"{off} points off" in row.why) == (off, 50 - off, off > 0)
     extended = replace(at_midnight, extension_seconds=86400.0)
     assert rows_of([extended], ASSIGNMENT, LATE, NOW)[0].penalty == 5
+
+
+def test_who_has_a_score_by_hand_from_before_the_last_run_is_named(rows: tuple[Row, ...]) -> None:
+    ada, bob, cy = rows
+    waits = "03: no score yet for bob: speed not judged: the GPU fell off the bus; speed not measured: no GPU"
+    assert notes(rows) == [waits]
+    found = notes([replace(ada, to_look_at=("speed",)), bob, replace(cy, to_look_at=("correctness", "speed"))])
+    assert found[0] == waits
+    assert found[1].startswith("03: a score by hand counts for 2 students (ada, cy) that was given before the last run")
+    assert len(found) == 2
+
+
+def test_of_many_lines_the_first_are_told_and_the_others_counted() -> None:
+    lines = [f"line {number}" for number in range(MAX_LINES + 3)]
+    assert shortened(lines, "files") == [*lines[:MAX_LINES], "and 3 more files"]
+    assert shortened(lines[:MAX_LINES], "files") == lines[:MAX_LINES]
+
+
+def test_other_points_are_those_of_who_was_judged_and_has_others() -> None:
+    less = replace(DONE, student="dan", parts=(PartScore("correctness", 50, 50, 30), PartScore("speed", 40, 40, 20)))
+    fewer = replace(DONE, student="eve", parts=DONE.parts[:1])
+    absent = replace(ABSENT, parts=less.parts)  # of whom nothing was judged by any points
+    assert of_other_points([DONE, WAITING, less, fewer, absent], ASSIGNMENT) == ["dan", "eve"]
 
 
 def test_what_a_score_waits_for_is_alike_for_all_who_wait_for_it() -> None:
@@ -218,7 +242,8 @@ def test_nothing_hidden_is_exported(rows: tuple[Row, ...], to: str) -> None:
 def test_no_cell_is_a_formula_or_reaches_another_column(to: str, text: str, start: str) -> None:
     strange = start + text
     plain = Row("03", "ada", {"correctness": 1.0}, 1.0, 0.0, 1.0, 2.0)
-    row = replace(plain, student=strange, first_name=strange, last_name=strange, email=strange, why=strange)
+    names = {"student": strange, "first_name": strange, "last_name": strange, "email": strange, "lms_user_id": strange}
+    row = replace(plain, **names, why=strange)
     row = replace(row, assignment=strange)
     (written,) = WRITERS[to]([row]).values()
     written.encode("utf-8")

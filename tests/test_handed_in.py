@@ -144,6 +144,9 @@ def test_work_that_reaches_nobody_is_told_apart(tmp_path: Path) -> None:
     assert set(got.lost) < set(got.notes)
     found_at_top = found(tmp_path, lms=zipped(("bob/kernels.py", b"b"), ("bob_kernels/x.txt", b"")), bad=zipped())
     assert found_at_top.lost == ()
+    for name in ("kernels (2).py", "notes.txt"):
+        (tmp_path / "archive" / name).write_bytes(b"whose?")
+    assert found(tmp_path).lost == ("kernels (2).py: no student's name in it, left out",)
 
 
 def test_two_students_of_one_name_are_told_with_what_they_are_called(tmp_path: Path) -> None:

@@ -68,12 +68,36 @@ def test_who_is_late_has_points_off_and_is_told(tmp_path: Path) -> None:
     assert verdicts["cy"].handed_in_at == "2027-03-03T12:00:00+00:00"
 
 
+INTERRUPTED = (
+    """\
+import grader.gradebook
+write = grader.gradebook.write_results
+def interrupted(folder, assignment, verdicts):
+    if assignment == "01":
+        raise KeyboardInterrupt
+    return write(folder, assignment, verdicts)
+grader.gradebook.write_results = interrupted
+"""
+    + ALL_RIGHT
+)
+
+
+def test_what_an_ended_run_leaves_knows_who_is_late(tmp_path: Path) -> None:
+    root = tiny.write_course(tmp_path, course=COURSE)
+    (tiny.write_kernels(root / "submitted/cy/01") / "timestamp.txt").write_text("2027-03-03T12:00:00+00:00")
+    done = graded(root, command=INTERRUPTED)
+    assert (done.returncode, "1 of 1 verdicts are in results/01.partial.json" in done.stderr) == (2, True), done
+    (row,) = csv.DictReader((root / "results/01.partial.csv").read_text().splitlines())
+    assert (row["total"], row["penalty"], row["final"]) == ("100.0", "20.0", "80.0")
+    assert row["why"].endswith("; 2 days late: 20 points off, which leaves 80.")
+
+
 NOT_DUE = COURSE.replace("2027-03-01T23:59", "2999-03-01T23:59")
 
 
-def graded(root: Path, *more: str, columns: int = 100) -> subprocess.CompletedProcess[str]:
+def graded(root: Path, *more: str, columns: int = 100, command: str = ALL_RIGHT) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-c", ALL_RIGHT, "grade", "1", "--workers", "1", *more],
+        [sys.executable, "-c", command, "grade", "1", "--workers", "1", *more],
         cwd=root,
         env={**os.environ, "COLUMNS": str(columns), "PYTHONPATH": str(Path(__file__).parent)},
         capture_output=True,

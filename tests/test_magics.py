@@ -186,6 +186,8 @@ def test_validate_shows_all_words_of_a_sentence(kind: type[magics.Said], tmp_pat
     shown = done.stdout.partition("The error was:")[2]
     assert "..." not in shown
     assert "".join(shown.split()) == "".join(str(said).split())
+    of_words = kind(" ".join(["same-value-writes"] * 20))  # a word that holds a hyphen stays one
+    assert " ".join(of_words._render_traceback_()) == str(of_words)
 
 
 def test_what_check_cannot_do_is_one_sentence_without_a_traceback(lesson: Lesson, tmp_path: Path) -> None:

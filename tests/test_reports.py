@@ -287,6 +287,33 @@ def test_a_csv_row_is_blank_where_points_wait() -> None:
     assert (row["correctness"], row["speed"], row["total"], row["points_judged"]) == ("12.5", "", "", "60")
 
 
+@pytest.mark.parametrize(
+    ("bonus", "penalty", "columns", "figures"),
+    [
+        (None, 0.0, [], []),
+        (2.5, 0.0, ["bonus", "final"], ["2.5", "92.5"]),
+        (None, 18.0, ["late", "final"], ["-18", "72"]),
+        (2.5, 18.5, ["bonus", "late", "final"], ["2.5", "-18.5", "74"]),
+    ],
+)
+def test_bonus_and_points_off_stand_beside_the_total_in_table_and_csv_and_what_is_open_has_none(
+    bonus: float | None, penalty: float, columns: list[str], figures: list[str]
+) -> None:
+    ada = replace(verdict(total=90.0), summary="fine", bonus=bonus, penalty=penalty, late_seconds=1000 * penalty)
+    bob = replace(verdict(student="bob"), summary="waits", late_seconds=7.0)
+    head, *lines = (line.split() for line in class_table([ada, bob], width=160).splitlines())
+    assert head == ["student", "correctness", "speed", "total", *columns, "judged", "why"]
+    assert lines[0] == ["ada", "12.5", "–", "90", *figures, "60/100", "fine"]
+    nothing = ["open" if column == "final" else "0" for column in columns]
+    assert lines[1] == ["bob", "12.5", "–", "open", *nothing, "60/100", "waits"]
+    written = list(csv.DictReader(io.StringIO(to_csv([ada, bob]))))
+    found = [[row[name] for name in ("total", "late_seconds", "bonus", "penalty", "final")] for row in written]
+    assert found == [
+        ["90.0", str(1000 * penalty), "" if bonus is None else "2.5", str(penalty), str(ada.final)],
+        ["", "7.0", "", "", ""],
+    ]
+
+
 def test_one_student_is_one_csv_row_whatever_the_name() -> None:
     text = to_csv([verdict(student='a,"b"\r\nc')])
     assert len(text.splitlines()) == 2

@@ -213,6 +213,7 @@ def test_a_summary_tells_why_kernels_failed_before_the_quiz_and_both_apart() -> 
         "no check was judged; quiz: the only question passed; correctness not judged: the GPU died"
     )
     assert score(unanswered, {"quiz": 10.0}, "wait").summary == "quiz: 2 of 2 questions failed: answer_1 is wrong."
+    assert score([], {"quiz": 10.0}, "wait").summary == "no check was judged; no check here for quiz."
 
 
 def test_a_summary_shows_no_reason_of_a_hidden_check() -> None:
