@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 import tiny_course as tiny
+import tiny_notebook as notebook
 
 from grader.course import Course, load_course
 from grader.errors import ReleaseError
@@ -274,6 +275,21 @@ def test_a_missing_file_is_refused(course: Course) -> None:
     (course.file.parent / "solutions/01/test_public.py").unlink()
     with pytest.raises(ReleaseError, match="expected a readable text file"):
         release(course, "01")
+
+
+def test_grade_cells_are_the_parts_of_course_yml_each_once_and_every_other_one_is_told(course: Course) -> None:
+    """Of a notebook alone nbgrader refuses a second cell of one name, of two notebooks nobody else does."""
+    first = notebook.notebook([notebook.grade_cell("correctness", 60), notebook.grade_cell("essay", 5)])
+    second = notebook.notebook([notebook.grade_cell("correctness", 60), notebook.grade_cell("technique", 21)])
+    with pytest.raises(ReleaseError) as caught:
+        build(course, "01", {"a.ipynb": notebook.text_of(first), "b.ipynb": notebook.text_of(second)})
+    where = course.file.parent / "solutions/01"
+    assert str(caught.value).splitlines() == [
+        f"{where}/a.ipynb: cell 'essay' has points, but course.yml has no such part of 01",
+        f"{where}/b.ipynb: cell 'correctness': expected one cell for the part, found another in a.ipynb",
+        f"{where}/b.ipynb: cell 'technique': expected course.yml's 20 points, found 21",
+        f"{where}: expected a cell with grade_id 'speed' and 20 points in a notebook, found none",
+    ]
 
 
 def test_a_bundle_holds_no_solution_whatever_lies_in_assignments(course: Course) -> None:
