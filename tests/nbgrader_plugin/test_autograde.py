@@ -256,6 +256,8 @@ def test_a_crash_of_ours_leaves_no_zero(graded: Class) -> None:
 def test_without_force_only_what_is_another_hand_in_is_autograded_again_and_what_waits_is_told(graded: Class) -> None:
     skipped = graded.done["skipped"]
     assert graded.done["untouched"]
+    graded_before = len(graded.done["first"]) - 1
+    assert re.search(rf"01: 0 autograded; .*{graded_before} skipped", skipped["log"].replace("\n", " "))
     assert "wait for a score (Zoë Müller-3, ada, bob, cy, dan, …): --force" in skipped["log"].replace("\n", " ")
     again = graded.done["again"]["log"]
     # rex has never been; of lea and mia the timestamp is another, of ned, who has none, kernels.py.

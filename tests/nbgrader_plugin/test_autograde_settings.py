@@ -121,6 +121,29 @@ def test_settings_without_the_judge_are_refused_and_nothing_is_saved_that_was_no
     assert not (root / "autograded").exists()
 
 
+@pytest.mark.usefixtures("gradebook_file")
+def test_who_is_refused_is_counted_and_said_again_below_the_lines_on_the_others(
+    root: Path, nbgrader_command: Run
+) -> None:
+    notebook.write(root / "solutions/01", notebook.document())
+    (root / "course.yml").write_text(handed_in.COURSE)
+    handed_in.hand_in(root, "ada", book=notebook.answered(notebook.RIGHT))
+    (root / "submitted/pia").symlink_to(root / "submitted/ada")
+    done = nbgrader_command("autograde", "01", before=handed_in.FAKE_CLASS)
+    assert done.returncode == 1, done.stderr
+    first, judged, counted, again = (
+        done.stderr.index(said)
+        for said in (
+            "submitted: not graded: the student's folder 'pia' is a link",
+            "judged 1 of 1: ada",
+            "01: 1 autograded; 1 of them wait for a score (ada); 1 refused (pia)\n",
+            "1 not graded, see the sentences above: ",
+        )
+    )
+    assert first < judged < counted < again
+    assert "the student's folder 'pia' is a link" in done.stderr[again:]
+
+
 # Verdicts as grade cells have them.
 VERDICTS = """\
 from dataclasses import replace
@@ -145,6 +168,8 @@ half = replace(verdict, parts=scaled.parts, total=scaled.total)
 found = {part: points_of(half, part)[0] for part in policy.parts}
 assert found == {"correctness": 40.0, "technique": 20.0, "speed": 15.0}, found
 assert sum(found.values()) == scaled.total == 75
+why = {part: points_of(half, part)[1] for part in policy.parts}
+assert why == {"correctness": "", "technique": "", "speed": "scaled from what was judged: no GPU"}, why
 # What Formgrader and feedback show has one heading, of the score's points.
 shown = _output(15.0, "", half, "speed").data["text/html"]
 assert shown.startswith("<b>speed: 15 of 20 points, scaled from what was judged: no GPU</b><ul>"), shown
@@ -187,6 +212,9 @@ def test_collect_follows_no_link_and_one_strange_folder_ends_it_for_nobody(
         (inbound / f"bob+01+{moment}" / name).unlink()
         (inbound / f"bob+01+{moment}" / name).symlink_to(secret)
     (inbound / f"cy+01+{moment}").symlink_to(root / "solutions/01")
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere/theirs.py").write_text("")
+    (inbound / f"fay+01+{moment}").symlink_to(tmp_path / "elsewhere")
     (inbound / "dan+01+2027-03-05 10:00:00.250000 UTC").mkdir()
     (inbound / "dan+01+2027-03-05 10:00:00.250000 UTC/timestamp.txt").write_text("long ago")
     done = nbgrader_command("collect", "1")
@@ -194,10 +222,11 @@ def test_collect_follows_no_link_and_one_strange_folder_ends_it_for_nobody(
     found = {str(path.relative_to(root / "submitted")) for path in (root / "submitted").rglob("*") if path.is_file()}
     assert found == {f"ada/01/{file}" for file in files} | {
         f"bob/01/{file}" for file in (handed_in.NAME, "timestamp.txt")
-    } | {f"a/01/{file}" for file in files} | {"cy/01/timestamp.txt", "dan/01/timestamp.txt"}
+    } | {f"a/01/{file}" for file in files} | {f"{student}/01/timestamp.txt" for student in ("cy", "dan", "fay")}
     assert (root / "submitted/dan/01/timestamp.txt").read_text() == "2027-03-05 10:00:00.250000 UTC"
     for sentence in ("kernels.py is a link", "holds '<'", "eve+01+whenever", "The folder of kernels.py is a link"):
         assert sentence in done.stderr
+    assert "theirs.py" not in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -215,6 +244,7 @@ def test_collect_follows_no_link_and_one_strange_folder_ends_it_for_nobody(
             "'my.ipynb' is taken for",
         ),
         (("mine.py", "problem.py", "test_public.py"), {"kernels.py": 0}, "'mine.py' is taken for kernels.py"),
+        (("mine.py", "._mine.py"), {"kernels.py": 0}, "'mine.py' is taken for kernels.py"),
         (("a.py", "b.py"), {}, "no kernels.py; found 'a.py', 'b.py'"),
         (("kernels.py", "a.ipynb", "b.ipynb"), {"kernels.py": 0}, "no doubling.ipynb; found 'a.ipynb', 'b.ipynb'"),
     ],
@@ -235,6 +265,28 @@ def test_renamed_files_in_the_exchange_are_recognised_or_told(
     del found["timestamp.txt"]
     assert found == {name: str(number) for name, number in taken.items()}
     assert said in done.stderr
+
+
+OWNER_OF = """\
+import os, pwd
+from pathlib import Path
+from types import SimpleNamespace
+from grader.nbgrader_plugin import exchange
+me = pwd.getpwuid(os.getuid()).pw_name
+Path("mine").mkdir()
+os.symlink("/", "link")
+if os.getuid() == 0:
+    os.lchown("link", pwd.getpwnam("nobody").pw_uid, -1)
+whose = [exchange.owner_of(place) for place in ("mine", "link", "gone")]
+assert whose == [me, me if os.getuid() else "nobody", ""], whose
+exchange.pwd = SimpleNamespace(getpwuid={}.__getitem__)  # a user who has been removed from the machine
+assert exchange.owner_of("mine") == ""
+"""
+
+
+def test_the_owner_of_a_folder_is_its_own_and_never_that_of_what_a_link_leads_to(python: Run) -> None:
+    done = python(OWNER_OF)
+    assert done.returncode == 0, done.stderr
 
 
 OWNERS = """\
@@ -260,5 +312,6 @@ def test_a_folder_that_another_user_has_named_after_a_student_replaces_nothing(
     got = {student: (root / "submitted" / student / "01/kernels.py").read_text() for student in ("ada", "bob")}
     assert got == {"ada": folders[0], "bob": folders[3]}
     assert "x-eve': not collected: it belongs to another user" in done.stderr
-    assert nbgrader_command("collect", "01", "--update", "--ExchangeCollect.check_owner=False").returncode == 0
+    unchecked = ("--update", "--ExchangeCollect.check_owner=False")
+    assert nbgrader_command("collect", "01", *unchecked, before=OWNERS).returncode == 0
     assert (root / "submitted/ada/01/kernels.py").read_text() == folders[1]

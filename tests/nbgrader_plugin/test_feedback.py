@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -92,6 +93,10 @@ def test_feedback_shows_score_and_findings_and_holds_its_page_only(autograded: P
     assert "points in all" not in bob
     assert "The judge's own report" not in text
 
+    cy = words(page(autograded, "cy"))  # of whom nobody knows when
+    assert "So far 44 of the 80 points that have been judged; 100 in all." in cy
+    assert not re.search("late|off the total", cy)
+
 
 def test_a_part_that_was_scaled_says_why_in_the_table_and_has_one_heading(
     root: Path, python: Run, nbgrader_command: Run
@@ -108,6 +113,28 @@ def test_a_part_that_was_scaled_says_why_in_the_table_and_has_one_heading(
     # Points that nobody has lost are not red.
     assert [attributes["class"] for tag, attributes in found.tags if tag == "tr"] == ["lost", "full", "scaled"]
     assert text.index("correctness: 24 of 60") < text.index("speed: 11 of 20")
+
+
+LOST_AND_SCALED = """\
+from dataclasses import replace
+from types import SimpleNamespace
+from autograded_course import SLOW, verdict
+from grader.nbgrader_plugin.feedback_page import lines
+from grader.records import State
+lost = replace(SLOW, name="test_race", state=State.JUDGED, passed=False, reason="")
+made = verdict("ada")
+made = replace(made, checks=(*made.checks, lost), total=49.0)
+grade = SimpleNamespace(name="speed", max_score=20.0, auto_score=5.0, score=5.0, manual_score=None, extra_credit=None)
+grade.needs_manual_grade = False
+line = lines([grade], made)["speed"]
+print((line.score, line.state, line.note))
+"""
+
+
+def test_a_part_that_was_scaled_and_has_a_failed_check_is_lost_and_says_both(python: Run) -> None:
+    done = python(LOST_AND_SCALED)
+    told = ("5", "lost", "not passed: test_race; scaled from what was judged: no GPU")
+    assert (done.returncode, done.stdout) == (0, f"{told}\n"), done.stderr
 
 
 def test_feedback_before_autograde_says_what_to_do(root: Path, nbgrader_command: Run) -> None:
@@ -223,6 +250,9 @@ def test_releasing_feedback_makes_no_gradebook(root: Path, gradebook_file: Path,
 CHANGES = {
     "a score by hand": "found.find_grade('correctness', notebook, '01', 'ada').manual_score = 60.0",
     "a comment": "found.find_comment('answer_1', notebook, '01', 'ada').manual_comment = 'Well done.'",
+    "extra credit": "found.find_grade('correctness', notebook, '01', 'ada').extra_credit = 1.0",
+    "a name": "found.update_or_create_student('ada', first_name='Ada')",
+    "another kernels.py": "book.with_name('kernels.py').write_text('# another')",
     "a second autograde": "book.write_text(book.read_text().replace('doubling 33', 'doubling 34'))",
 }
 CHANGE = """\
@@ -261,6 +291,25 @@ def test_a_page_that_is_older_than_what_it_tells_is_named_until_it_is_made_anew(
     assert "are older" not in nbgrader_command("generate_feedback", "01", "--force").stderr
     assert (autograded / "feedback/ada/01" / PAGE).read_bytes() != before
     assert "are older" not in nbgrader_command("release_feedback", "01").stderr
+
+
+def test_a_page_of_an_earlier_release_is_old_and_who_is_excluded_or_has_no_page_is_not_named(
+    autograded: Path, nbgrader_command: Run
+) -> None:
+    (exchange := autograded.parent / "exchange").mkdir()
+    exchange.chmod(0o777)
+    with (autograded / "nbgrader_config.py").open("a") as settings:
+        settings.write(f"\nc.Exchange.root = {str(exchange)!r}\n")
+    assert nbgrader_command("generate_feedback", "01").returncode == 0
+    for student in ("ada", "cy"):
+        file = autograded / "feedback" / student / "01" / PAGE
+        text, digests = re.subn(r'<meta [^>]*name="state"[^>]*>', "", file.read_text())
+        assert digests == 1
+        file.write_text(text)
+    shutil.rmtree(autograded / "feedback/bob")
+    done = nbgrader_command("release_feedback", "01", "--CourseDirectory.student_id_exclude=cy")
+    assert (done.returncode, done.stderr.count("are older than")) == (0, 1), done.stderr
+    assert "1 of the pages of feedback are older than scores, comments or reports (ada), and go out" in done.stderr
 
 
 RELEASE = """\

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import sqlite3
 import subprocess
 from collections.abc import Callable
@@ -88,9 +89,13 @@ def test_grader_export_takes_scores_from_nbgraders_gradebook_and_checks_from_res
     assert python(AUTOGRADED).returncode == 0
     full = class_judges.full_marks(Task(root, root, "ada", "simulated"))
     write_results(root / "results", "01", [full])
+    for student in ("dan", "eve"):  # not autograded yet; in no gradebook
+        (root / "submitted" / student / "01").mkdir(parents=True)
     done = python(GRADER, "export")
     assert done.returncode == 0, done
-    assert scores(root) == {("01", "ada"): "80.0", ("01", "bob"): "", ("01", "cy"): "0.0", ("01", "dan"): "0.0"}
+    found = {"ada": "80.0", "bob": "", "cy": "0.0", "dan": "", "eve": ""}
+    assert scores(root) == {("01", student): score for student, score in found.items()}
+    assert "no score yet for 2 students (dan, eve): handed in, not autograded yet" in done.stdout
     assert "gradebook.db" in done.stdout
     assert "Warning" not in done.stderr
     assert python(GRADER, "export", "--to", "gradescope").returncode == 0
@@ -125,6 +130,13 @@ def test_what_the_gradebook_has_no_cells_of_is_taken_from_results(
         assert nbgrader_command("export", f"--exporter=grader.nbgrader_plugin.{exporter}").returncode == 0
     assert (root / "grades.csv").read_text().count("\n05,") == 1
     assert ",01,05\n" in (root / "canvas.csv").read_text()
+    write_results(root / "results", "05", [replace(full, assignment="05", student=name) for name in ("ada", "zoe")])
+    for asked, wanted in (("assignment=01", [("01", "ada")]), ("assignment=05", [("05", "ada")]), ("", None)):
+        more = [f"--CsvExport.{asked}"] if asked else []
+        assert nbgrader_command("export", "--CsvExport.student=ada", *more).returncode == 0
+        with (root / "grades.csv").open(newline="") as file:
+            rows = [(line["assignment"], line["student_id"]) for line in csv.DictReader(file)]
+        assert rows == (wanted or [("01", "ada"), ("05", "ada")])
 
 
 @pytest.mark.usefixtures("gradebook_file")
@@ -178,8 +190,16 @@ def test_what_differs_from_course_yml_is_told_and_course_yml_counts(
 ) -> None:
     assert python(AUTOGRADED).returncode == 0
     course = root / "course.yml"
-    text = course.read_text().replace("title: Doubling", "title: Doubling\n    due: 2027-04-01T12:00:00+02:00")
-    course.write_text(text)
+    plain = course.read_text()
+    course.write_text(
+        plain.replace("title: Doubling", "title: Doubling\n    due: 2027-03-01T23:59:00+01:00").replace(
+            "{correctness: 60, technique: 20, speed: 20}", "{correctness: 60, speed: 40}"
+        )
+    )
+    for told in (python(GRADER, "export").stdout, nbgrader_command("export").stderr):
+        assert "01: no score yet for bob" in told  # and there is no other line on the assignment
+        assert not re.search("course.yml|other points", told)
+    course.write_text(plain.replace("title: Doubling", "title: Doubling\n    due: 2027-04-01T12:00:00+02:00"))
     full = class_judges.full_marks(Task(root, root, "ada", "simulated"))
     write_results(root / "results", "01", [full, replace(full, student="bob")])
     for done, output in (
@@ -205,16 +225,23 @@ def test_a_gradebook_that_is_not_there_is_not_made(root: Path, python: Run) -> N
     assert not (root / "no.db").exists()
 
 
+COLUMNS = "first_name, last_name, email, lms_user_id"
 NAMES = """\
-import json
+import json, sqlite3
 from nbgrader.apps import NbGrader
 app = NbGrader(); app.initialize([])
 from nbgrader.api import Gradebook
 with Gradebook("sqlite:///gradebook.db", "tiny") as found:
-    print(json.dumps([[s.first_name, s.last_name, s.email, s.to_dict()["last_name"]] for s in found.students]))
+    names = lambda s: [s.first_name, s.last_name, s.email, s.lms_user_id, s.to_dict()["last_name"]]
+    print(json.dumps([names(student) for student in found.students]))
     found.find_student("bob").first_name = "<b>"
     found.db.commit()
     print(json.dumps([found.find_student("bob").first_name]))
+    bob = found.find_student("bob")
+    found.db.commit()  # from here on his names are read anew, and somebody has changed one meanwhile
+    with sqlite3.connect("gradebook.db") as other:
+        other.execute("UPDATE student SET last_name = '<i>' WHERE id = 'bob'")
+    print(json.dumps([bob.last_name]))
 """
 
 
@@ -224,13 +251,14 @@ def test_no_name_is_markup_whoever_has_put_it_into_the_gradebook(
 ) -> None:
     evil = "</span><script>alert(1)</script>"
     shown = "‹/span›‹script›alert(1)‹/script›"
-    names = (f"--first-name={evil}", f"--last-name={evil}", f"--email={evil}")
+    names = (f"--first-name={evil}", f"--last-name={evil}", f"--email={evil}", f"--lms-user-id={evil}")
     assert nbgrader_command("db", "student", "add", "ada", *names).returncode == 0
     with sqlite3.connect(root / "gradebook.db") as database:
-        assert database.execute("SELECT first_name, last_name, email FROM student").fetchall() == [(shown,) * 3]
+        assert database.execute(f"SELECT {COLUMNS} FROM student").fetchall() == [(shown,) * 4]
         # Without this course's settings, or from before them.
-        database.execute("INSERT INTO student (id, first_name, last_name, email) VALUES ('bob', ?, ?, ?)", (evil,) * 3)
+        database.execute(f"INSERT INTO student (id, {COLUMNS}) VALUES ('bob', ?, ?, ?, ?)", (evil,) * 4)
     done = python(NAMES)
-    read, written = map(json.loads, done.stdout.splitlines())
-    assert read == [[shown] * 4] * 2
-    assert written == ["‹b›"]
+    assert done.returncode == 0, done.stderr
+    read, written, again = map(json.loads, done.stdout.splitlines())
+    assert read == [[shown] * 5] * 2
+    assert (written, again) == (["‹b›"], ["‹i›"])

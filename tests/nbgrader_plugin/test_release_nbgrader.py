@@ -167,6 +167,9 @@ def test_what_nbgrader_could_never_grade_is_not_registered_and_not_released(
     assert rows(root, "select name from assignment") == []
     assert not (root / "assignments").exists()
     assert files_of(tmp_path / "exchange") == {}
+    done = nbgrader_command("generate_assignment", "01", "--no-db")
+    assert (done.returncode, "`grader release` and `grader grade` need none" in done.stderr) == (1, True), done.stderr
+    assert not (root / "assignments").exists()
     for command in (("generate_assignment", "06"), ("zip_collect", "06")):
         (root / "downloaded/06/archive").mkdir(parents=True, exist_ok=True)
         done = nbgrader_command(*command)
@@ -210,7 +213,9 @@ def points_in(notebook: Path) -> dict[str, Any]:
 
 
 @pytest.mark.usefixtures("gradebook_file")
-def test_points_follow_course_yml_in_release_gradebook_and_source(root: Path, nbgrader_command: Run) -> None:
+def test_points_follow_course_yml_in_release_gradebook_and_source(
+    root: Path, nbgrader_command: Run, python: Run
+) -> None:
     text = (root / "course.yml").read_text()
     wanted = {"correctness": 70, "technique": 17.5, "speed": 12.5}
     (root / "course.yml").write_text(
@@ -228,6 +233,10 @@ def test_points_follow_course_yml_in_release_gradebook_and_source(root: Path, nb
     again = source.stat().st_mtime_ns
     assert "points as in" not in nbgrader_command("generate_assignment", "01").stderr
     assert source.stat().st_mtime_ns == again
+    (root / "course.yml").write_text(text)
+    told = f"solutions/01/{NOTEBOOK}: points as in course.yml: correctness: 70 to 60, technique: 17.5 to 20, speed: 12"
+    assert told in python(GRADER, "release").stdout
+    assert points_in(root / "assignments/01" / NOTEBOOK) == points_in(source) == POINTS
 
 
 def test_all_grade_cells_that_are_no_part_are_told_at_once(root: Path, python: Run) -> None:
@@ -243,7 +252,8 @@ def test_all_grade_cells_that_are_no_part_are_told_at_once(root: Path, python: R
 def test_the_due_date_is_course_ymls(root: Path, nbgrader_command: Run) -> None:
     text = (root / "course.yml").read_text()
     (root / "course.yml").write_text(text.replace("title: Doubling", "title: D\n    due: 2027-02-01T23:59:00+01:00"))
-    assert nbgrader_command("generate_assignment", "1").returncode == 0
+    done = nbgrader_command("generate_assignment", "1")
+    assert (done.returncode, "due date" in done.stderr) == (0, False), done.stderr  # the first one replaces none
     assert rows(root, "select name, duedate from assignment") == [("01", "2027-02-01 22:59:00.000000")]
 
 
@@ -355,6 +365,23 @@ def test_generate_assignment_names_no_folder_that_is_gone_afterwards(root: Path,
     assert done.stderr.count(NOTEBOOK) == 1
     debugged = nbgrader_command("generate_assignment", "01", "--debug")
     assert "Converting notebook" in debugged.stderr
+
+
+WARNS = """\
+from nbgrader.preprocessors import ClearSolutions
+clear = ClearSolutions.preprocess
+def preprocess(self, nb, resources):
+    self.log.warning("a cell to look at")
+    return clear(self, nb, resources)
+ClearSolutions.preprocess = preprocess
+"""
+
+
+@pytest.mark.usefixtures("gradebook_file")
+def test_a_warning_of_nbgraders_is_told_once(root: Path, nbgrader_command: Run) -> None:
+    """Notebooks are converted twice: to be searched, then into the gradebook."""
+    done = nbgrader_command("generate_assignment", "01", before=WARNS)
+    assert (done.returncode, done.stderr.count("WARNING] a cell to look at")) == (0, 1), done.stderr
 
 
 def test_nothing_leaks_into_the_exchange(root: Path, tmp_path: Path, nbgrader_command: Run) -> None:
