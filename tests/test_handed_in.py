@@ -18,6 +18,7 @@ from grader import handed_in as module
 from grader.chosen_files import HandedIn
 from grader.handed_in import handed_in
 from grader.intake import quoted, student_name_problem
+from grader.lms_names import recognised
 from grader.notebook import MAX_NOTEBOOK_BYTES
 
 NOTEBOOKS = ("matmul.ipynb",)
@@ -93,6 +94,14 @@ def test_of_several_files_of_other_names_none_is_guessed(tmp_path: Path) -> None
     got = found(tmp_path, lms=zipped(("ada/one.py", b"1"), ("ada/two.py", b"2"), ("ada/essay.pdf", b"3")))
     assert got.files == {}
     assert got.notes == ("ada: no kernels.py; found 'one.py', 'two.py', 'essay.pdf'",)
+
+
+def test_of_two_notebooks_that_are_wanted_one_of_another_name_is_neither(tmp_path: Path) -> None:
+    wanted = ("kernels.py", "a.ipynb", "b.ipynb")
+    assert recognised(["mine.ipynb", "mine.py"], wanted) == {"kernels.py": "mine.py"}
+    assert recognised(["a (1).ipynb", "mine.ipynb"], wanted) == {"a.ipynb": "a (1).ipynb"}
+    (tmp_path / "lms.zip").write_bytes(zipped(("ada/mine.ipynb", b"{}"), ("ada/mine.py", b"m")))
+    assert handed_in(tmp_path, wanted[1:]).files == {"ada": {"kernels.py": b"m"}}
 
 
 def test_what_lies_beside_the_work_is_told_in_a_line_for_each_student(tmp_path: Path) -> None:
