@@ -47,11 +47,13 @@ def _row_of(verdict: Verdict, assignment: Assignment, late: Late, now: datetime)
     parts = {p.part: p.earned if p.judged == p.points else None for p in verdict.parts}
     raw, score, why = verdict.earned, verdict.final, verdict.summary
     points = {p.part: p.points for p in verdict.parts}
+    now_worth = assignment.ordered_parts()
+    above = tuple(p.part for p in verdict.parts if p.earned > now_worth.get(p.part, 0.0))
     waits = "" if raw is not None else "; ".join(open_notes(verdict.checks, points) if verdict.checks else ()) or why
     if not verdict.handed_in:
         until = not_due(assignment.due, now)
         raw = score = None if until else 0.0
-        parts = dict.fromkeys(parts, raw)
+        parts, above = dict.fromkeys(parts, raw), ()
         why = f"{NOTHING_HANDED_IN}, {until}" if until else NOTHING_HANDED_IN
         waits = why if until else ""
     return Row(
@@ -68,6 +70,7 @@ def _row_of(verdict: Verdict, assignment: Assignment, late: Late, now: datetime)
         checks=verdict.checks,
         part_points=points,
         waits=waits,
+        above=above,
     )
 
 

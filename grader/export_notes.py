@@ -17,20 +17,29 @@ MAX_LINES = 20
 
 
 def notes(rows: Iterable[Row]) -> list[str]:
-    """Who has no score yet and what for, and whose score by hand differs from a later run: by assignment."""
+    """Who has no score yet and what for, whose score by hand differs from a later run, whose is above the maximum."""
     waiting: dict[tuple[str, str], list[str]] = {}
     differing: dict[str, list[str]] = {}
+    above: dict[str, list[Row]] = {}
     for row in rows:
         if row.score is None:
             waiting.setdefault((row.assignment, row.waits or row.why), []).append(row.student)
         if row.to_look_at:
             differing.setdefault(row.assignment, []).append(row.student)
+        if row.above:
+            above.setdefault(row.assignment, []).append(row)
     found = [f"{name}: no score yet for {some(students)}: {why}" for (name, why), students in waiting.items()]
     found += [
         f"{name}: a score by hand counts for {some(students)} that was given before the last run of the judge: see "
         "Manual Grading in Formgrader, where Resolve keeps it"
         for name, students in differing.items()
     ]
+    for name, high in above.items():
+        parts = ", ".join(dict.fromkeys(part for row in high for part in row.above))
+        found.append(
+            f"{name}: scores above the points that there are now ({parts}): {some([row.student for row in high])}; "
+            "judged when a part had more, and exported as they are"
+        )
     return [one_line(line) for line in found]
 
 

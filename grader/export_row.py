@@ -19,6 +19,7 @@ class Row:
     where they wait to be judged, and ``why`` says why. ``due`` and ``timestamp`` are dates as text, "" if unknown.
     ``checks`` are what a student may see, where that is known. ``waits`` says what a missing score waits for, alike for
     all who wait for the same; ``to_look_at`` names parts with a score by hand from before the judge's last run.
+    ``above`` names parts whose score is more than their points are now, a bonus apart.
     ``lms_user_id`` is Canvas's number, where somebody has put it into the gradebook.
     """
 
@@ -40,6 +41,7 @@ class Row:
     part_points: Mapping[str, float] | None = None
     waits: str = ""
     to_look_at: tuple[str, ...] = ()
+    above: tuple[str, ...] = ()
 
 
 def points_text(points: float | None) -> str:

@@ -129,6 +129,24 @@ def test_who_has_a_score_by_hand_from_before_the_last_run_is_named(rows: tuple[R
     assert len(found) == 2
 
 
+def test_whose_score_is_above_the_points_of_today_is_told_and_counted() -> None:
+    less = ASSIGNMENT.model_copy(update={"parts": {"correctness": 29.0, "speed": 20.0}})
+    bonus = replace(DONE, student="dan", parts=(PartScore("correctness", 60, 60, 29), *DONE.parts[1:]), bonus=5.0)
+    found = rows_of((DONE, bonus, WAITING, ABSENT), less, LATE, NOW)
+    assert {row.student: row.above for row in found} == {
+        "ada": ("correctness",),
+        "dan": (),
+        "bob": ("correctness",),
+        "cy": (),
+    }
+    told = [line for line in notes(found) if "above" in line]
+    assert told == [
+        "03: scores above the points that there are now (correctness): 2 students (ada, bob); judged when a part "
+        "had more, and exported as they are"
+    ]
+    assert not [line for line in notes(rows_of((DONE, bonus), ASSIGNMENT, LATE, NOW)) if "above" in line]
+
+
 def test_of_many_lines_the_first_are_told_and_the_others_counted() -> None:
     lines = [f"line {number}" for number in range(MAX_LINES + 3)]
     assert shortened(lines, "files") == [*lines[:MAX_LINES], "and 3 more files"]

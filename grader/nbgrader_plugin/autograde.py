@@ -33,9 +33,10 @@ from grader.late import TIMESTAMP_FILE, with_penalty
 from grader.nbgrader_plugin import bonuses
 from grader.nbgrader_plugin.autograde_steps import require_judge
 from grader.nbgrader_plugin.autograded import has_other_points, why_due
-from grader.nbgrader_plugin.generate import register, told
+from grader.nbgrader_plugin.generate import register, releasable, told
 from grader.nbgrader_plugin.guard import CourseConverter
 from grader.nbgrader_plugin.open_scores import extension_of, open_all, waiting_among
+from grader.nbgrader_plugin.registered import opened, points_of, set_due, tell_of_scores_above
 from grader.nbgrader_plugin.run_summary import named, summary
 from grader.nbgrader_plugin.staging import Staged, stage_submission
 from grader.nbgrader_plugin.workplace import attributes, without_progress, working_in
@@ -74,9 +75,15 @@ class CourseAutograde(CourseConverter, Autograde):
             if not handed_in:
                 raise NbGraderException("\n".join(refused.values()))
             with working_in(root) as staged:
-                templates = register(course, assignment.name, self.coursedir, self, staged)
+                templates = releasable(course, assignment.name, self)
                 due = {s: f for s, f in handed_in.items() if self._is_due(s, f, assignment.name, templates)}
                 skipped = sorted(handed_in.keys() - due.keys())
+                with opened(self.coursedir) as gradebook:
+                    known = bool(points_of(gradebook, assignment.name))
+                    if known and not due:  # nobody's score would be of new points
+                        set_due(gradebook, assignment, self.log)
+                if due or not known:
+                    register(course, assignment.name, self.coursedir, self, staged, anew=due)
                 with self._gradebook() as gradebook:
                     waiting = waiting_among(gradebook, assignment.name, skipped)
                 places = {student: Path(self._format_dest(assignment.name, student)) for student in skipped}
@@ -135,6 +142,7 @@ class CourseAutograde(CourseConverter, Autograde):
         failed = [student for student in due if student not in graded]
         with self._gradebook() as gradebook:
             waiting = waiting_among(gradebook, name, graded)
+            tell_of_scores_above(gradebook, name, self.log)
         self.log.info("%s", summary(name, graded, waiting, failed, refused, skipped))
 
     def _gradebook(self) -> Any:

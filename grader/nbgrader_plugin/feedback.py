@@ -27,6 +27,7 @@ from grader.nbgrader_plugin import feedback_page, feedback_state
 from grader.nbgrader_plugin.generate import told
 from grader.nbgrader_plugin.grade_rows import rows
 from grader.nbgrader_plugin.guard import CourseConverter, Guard
+from grader.nbgrader_plugin.registered import tell_of_scores_above
 from grader.nbgrader_plugin.workplace import attributes, student_folders, without_progress, working_in
 from grader.notebook import MAX_NOTEBOOK_BYTES, SUFFIX
 from grader.records import KERNELS_FILE, Failure, Verdict
@@ -72,6 +73,8 @@ class CourseFeedback(CourseConverter, GenerateFeedback):
                 without_progress(self.log),
             ):
                 super().start()
+            with Gradebook(self.coursedir.db_url, self.coursedir.course_id) as gradebook:
+                tell_of_scores_above(gradebook, name, self.log)
             given = sum(self._given.values())
             self.log.info("%s: %d given feedback; %d had theirs before", name, given, len(self._given) - given)
             self._warn_of_others(name)

@@ -16,7 +16,7 @@ from nbgrader import utils
 
 from grader.export_row import Row
 from grader.late import days_late, days_text, penalty
-from grader.nbgrader_plugin.grade_rows import waits
+from grader.nbgrader_plugin.grade_rows import is_above_by_hand, waits
 from grader.records import QUIZ, Verdict
 from grader.reports.check_functions import SCALED, Function, functions
 from grader.reports.coloured import coloured
@@ -109,6 +109,8 @@ def lines(grades: Sequence[Any], verdict: Verdict | None) -> dict[str, Line]:
 def _line(grade: Any, verdict: Verdict | None) -> Line:
     points = float(grade.max_score)
     told = list(functions([c for c in verdict.checks if c.part == grade.name], {})) if verdict is not None else []
+    if is_above_by_hand(grade):
+        return Line(grade.name, OPEN, figure(points), "open", "a person will look at it again")
     if waits(grade):
         return Line(grade.name, OPEN, figure(points), "open", _waits_for(told))
     score = float(grade.score)

@@ -14,11 +14,10 @@ import contextlib
 import logging
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
-from nbgrader.api import Gradebook
 from nbgrader.converters import GenerateAssignment, NbGraderException
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import SaveCells
@@ -27,8 +26,7 @@ from traitlets.config import Config
 from grader import quiz_folder
 from grader.course import FILE_NAME, Course, load_course
 from grader.errors import GraderError, ReleaseError, UsageError
-from grader.nbgrader_plugin.database import shown
-from grader.nbgrader_plugin.grade_rows import in_utc
+from grader.nbgrader_plugin import registered
 from grader.nbgrader_plugin.guard import CourseConverter, Guard
 from grader.nbgrader_plugin.workplace import tells_all, working_in
 from grader.notebook import SUFFIX
@@ -165,16 +163,24 @@ def notebooks(course: Course, name: str, parent: Any = None) -> dict[str, str]:
             raise ReleaseError(f"{where}: nbgrader could not convert its notebooks: {error}") from error
 
 
-def register(course: Course, name: str, coursedir: Any, parent: Any, staged: Path) -> dict[str, str]:
-    """Put assignment, due date and cells into the gradebook of ``coursedir``; the released notebooks, searched.
+def releasable(course: Course, name: str, parent: Any) -> dict[str, str]:
+    """The released notebooks, searched: name → text. Raises ReleaseError, UsageError."""
+    require_notebooks(course, name)
+    made = notebooks(course, name, parent)
+    build(course, name, made)  # nothing is registered that could not be released
+    return made
 
+
+def register(course: Course, name: str, coursedir: Any, parent: Any, staged: Path, anew: Collection[str] = ()) -> None:
+    """Put assignment, due date and cells into the gradebook of ``coursedir``, of notebooks that are ``releasable``.
+
+    A line tells who was judged by other points, but for those who are about to be judged ``anew``.
     To be called inside of ``workplace.working_in``, whose folder ``staged`` is. Raises ReleaseError, UsageError.
     """
     assignment = course.assignment(name)
-    require_notebooks(course, assignment.name)
-    made = notebooks(course, assignment.name, parent)
-    build(course, assignment.name, made)  # nothing is registered that could not be released
     root = Path(coursedir.root).resolve()
+    with registered.opened(coursedir) as gradebook:
+        before = registered.points_of(gradebook, assignment.name)
     folder = staged / "generate"
     try:
         _convert(
@@ -191,18 +197,9 @@ def register(course: Course, name: str, coursedir: Any, parent: Any, staged: Pat
         ) from error
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    with Gradebook(coursedir.db_url, coursedir.course_id) as gradebook:
-        before = in_utc(gradebook.find_assignment(assignment.name).duedate)
-        due = assignment.due.isoformat() if assignment.due else None
-        gradebook.update_or_create_assignment(assignment.name, duedate=due)
-    if before is not None and before != assignment.due:
-        parent.log.warning(
-            "%s: the gradebook's due date %s, of Formgrader or an older course.yml, is set to course.yml's %s",
-            assignment.name,
-            shown(before),
-            shown(assignment.due),
-        )
-    return made
+    with registered.opened(coursedir) as gradebook:
+        registered.set_due(gradebook, assignment, parent.log)
+        registered.tell_of_points(gradebook, assignment.name, before, parent.log, anew)
 
 
 @contextlib.contextmanager
@@ -238,7 +235,10 @@ class CourseGenerate(CourseConverter, GenerateAssignment):
             if self.no_database:
                 made = notebooks(course, name, self)
             else:
-                made = register(course, name, self.coursedir, self, staged)
+                made = releasable(course, name, self)
+                register(course, name, self.coursedir, self, staged)
+                with registered.opened(self.coursedir) as gradebook:
+                    registered.tell_of_scores_above(gradebook, name, self.log)
             done = release(course, name, made)
             self.log.info("%s: %s", done.folder, ", ".join(done.changed) or "nothing changed")
             for sentence in done.points:

@@ -128,6 +128,7 @@ def _row(
         part_points=points,
         waits=why if score is None else "",
         to_look_at=tuple(grade.name for grade in grades if grade.manual_score is not None and grade.needs_manual_grade),
+        above=tuple(grade.name for grade in grades if parts.get(grade.name) is not None and _is_above(grade)),
     )
 
 
@@ -137,8 +138,29 @@ def _seconds_late(submission: Any, due: datetime | None) -> float:
 
 
 def waits(grade: Any) -> bool:
-    """Whether a cell has no score yet. A score by hand is one, also where a later run asks to look at it again."""
-    return grade.manual_score is None and (grade.needs_manual_grade or grade.auto_score is None)
+    """Whether a cell has no score yet. A score by hand is one, also where a later run asks to look at it again.
+
+    Not one that is above the cell's points, which have been lowered since: a total above the maximum is none.
+    """
+    if grade.manual_score is not None:
+        return is_above_by_hand(grade)
+    return bool(grade.needs_manual_grade) or grade.auto_score is None
+
+
+def is_above_by_hand(grade: Any) -> bool:
+    """Whether a person has given more than the cell's points are now. Formgrader takes no such score."""
+    return grade.manual_score is not None and float(grade.manual_score) > float(grade.max_score)
+
+
+def above_text(grade: Any) -> str:
+    """A cell of which ``is_above_by_hand`` is true, and what is to be done."""
+    given, points = float(grade.manual_score), float(grade.max_score)
+    return f"{grade.name} ({given:g} by hand are above its {points:g} points: give others in Manual Grading)"
+
+
+def _is_above(grade: Any) -> bool:
+    """Whether the judge has given more than the cell's points are now."""
+    return grade.manual_score is None and float(grade.auto_score or 0.0) > float(grade.max_score)
 
 
 def _why(submission: Any, grades: list[Any], moment: datetime | bool | None) -> str:
@@ -151,7 +173,7 @@ def _why(submission: Any, grades: list[Any], moment: datetime | bool | None) -> 
         known = in_utc(submission.timestamp)
         if known is None or (moment - known).total_seconds() > SAME_MOMENT:
             return NEWER
-    waiting = [grade.name for grade in grades if waits(grade)]
+    waiting = [above_text(grade) if is_above_by_hand(grade) else grade.name for grade in grades if waits(grade)]
     return WAITS + ", ".join(waiting) if waiting else ""
 
 

@@ -34,13 +34,18 @@ def open_all(
 
 
 def waiting_among(gradebook: Any, assignment: str, students: Iterable[str]) -> list[str]:
-    """Those of ``students`` whose submissions have a cell without a score, in their order."""
+    """Those of ``students`` whose submissions have a cell that waits for the judge's score, in their order."""
     found = {student: _submission(gradebook, assignment, student) for student in sorted(students)}
     return [
         student
         for student, submission in found.items()
-        if submission is not None and any(waits(grade) for book in submission.notebooks for grade in book.grades)
+        if submission is not None
+        and any(_waits_for_judge(grade) for book in submission.notebooks for grade in book.grades)
     ]
+
+
+def _waits_for_judge(grade: Any) -> bool:
+    return waits(grade) and grade.manual_score is None
 
 
 def extension_of(gradebook: Any, assignment: str, student: str) -> timedelta | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import subprocess
 from collections.abc import Callable
@@ -12,6 +13,7 @@ import class_judges
 import nbgrader_class as handed_in
 import pytest
 import tiny_notebook as notebook
+from live_markup import Markup
 
 from grader.classroom import Task
 from grader.gradebook import known_results, write_results
@@ -55,6 +57,107 @@ def test_who_was_judged_by_other_points_is_told_of(graded: Path, nbgrader_comman
     assert nbgrader_command("autograde", "01", "--force", before=handed_in.FAKE_CLASS).returncode == 0
     done = nbgrader_command("autograde", "01", before=handed_in.FAKE_CLASS)
     assert (done.returncode, "by other points" in done.stderr) == (0, False), done.stderr
+
+
+BY_HAND = """\
+from nbgrader.api import Gradebook
+with Gradebook("sqlite:///gradebook.db", "tiny") as found:
+    for student, points in (("ada", 46.0), ("bob", 45.0)):
+        found.find_grade("correctness", "doubling", "01", student).manual_score = points
+        found.find_grade("speed", "doubling", "01", student).manual_score = 7.0
+    found.db.commit()
+"""
+FLAGS = """\
+from nbgrader.api import Gradebook
+with Gradebook("sqlite:///gradebook.db", "tiny") as found:
+    for student in ("ada", "bob"):
+        grade = found.find_grade("correctness", "doubling", "01", student)
+        print(student, grade.needs_manual_grade, grade.manual_score, grade.max_score)
+"""
+
+
+def with_correctness(root: Path, before: int, after: int) -> None:
+    """course.yml with other points for correctness."""
+    course = root / "course.yml"
+    text = course.read_text().replace(f'"correctness": {before}', f'"correctness": {after}')
+    assert text != course.read_text()
+    course.write_text(text)
+
+
+def test_a_score_by_hand_above_a_parts_new_points_is_open_flagged_and_told_by_every_step(
+    graded: Path, python: Run, nbgrader_command: Run
+) -> None:
+    assert python(BY_HAND).returncode == 0
+    assert "by hand are above" not in nbgrader_command("autograde", "01", before=handed_in.FAKE_CLASS).stderr
+    with_correctness(graded, 50, 45)
+    told = "ada: correctness (46 by hand are above its 45 points: give others in Manual Grading)"
+    done = nbgrader_command("generate_assignment", "01")
+    assert (done.returncode, told in done.stderr, "bob: " in done.stderr) == (0, True, False), done.stderr
+    flags = python(FLAGS).stdout.splitlines()
+    assert flags == ["ada True 46.0 45.0", "bob False 45.0 45.0"]
+    for more in ((), ("--force",)):
+        done = nbgrader_command("autograde", "01", *more, before=handed_in.FAKE_CLASS)
+        assert (done.returncode, told in done.stderr, "bob: correctness" in done.stderr) == (0, True, False), (
+            done.stderr
+        )
+    assert nbgrader_command("autograde", "01", "--student=bob", "--force", before=handed_in.FAKE_CLASS).returncode == 0
+    done = nbgrader_command("generate_feedback", "01")
+    assert (done.returncode, told in done.stderr) == (0, True), done.stderr
+    page = " ".join(
+        Markup((graded / "feedback/ada/01/doubling.html").read_text(), own=frozenset(("meta", "style"))).text.split()
+    )
+    assert "correctness open, 45 points a person will look at it again" in page
+    assert "46" not in page.split("What was judged")[0]
+    done = nbgrader_command("export")
+    assert f"no score yet for ada: waits for a score: {told.removeprefix('ada: ')}" in done.stderr
+    rows = {row["student_id"]: row for row in csv.DictReader((graded / "grades.csv").read_text().splitlines())}
+    assert (rows["ada"]["score"], rows["ada"]["correctness"]) == ("", "")
+    assert rows["bob"]["correctness"] == "45.0"
+
+
+MAXIMA = """\
+from nbgrader.api import Gradebook
+with Gradebook("sqlite:///gradebook.db", "tiny") as found:
+    print({c.name: c.max_score for c in found.find_notebook("doubling", "01").grade_cells}["correctness"])
+"""
+
+
+def test_an_autograde_that_judges_nobody_leaves_the_gradebooks_points(
+    graded: Path, python: Run, nbgrader_command: Run
+) -> None:
+    with_correctness(graded, 50, 45)
+    for more in ((), ("--student=ada",)):
+        done = nbgrader_command("autograde", "01", *more, before=handed_in.FAKE_CLASS)
+        assert (done.returncode, "01: 0 autograded" in done.stderr) == (0, True), done.stderr
+        assert python(MAXIMA).stdout == "50.0\n"
+        assert "other points than course.yml: `nbgrader generate_assignment 01`" in nbgrader_command("export").stderr
+
+
+@pytest.mark.parametrize("step", [("generate_assignment", "01"), ("autograde", "01", "--student=ada", "--force")])
+def test_whose_scores_stay_as_they_were_is_told_when_the_gradebooks_points_change(
+    graded: Path, python: Run, nbgrader_command: Run, step: tuple[str, ...]
+) -> None:
+    with_correctness(graded, 50, 45)
+    told = (
+        "01: the gradebook has course.yml's new points now, for everybody (correctness 50 to 45). Scores stay as they"
+    )
+    done = nbgrader_command(*step, before=handed_in.FAKE_CLASS)
+    whose = "of bob, until" if "autograde" in step else "of 2 students (ada, bob), until"
+    assert (done.returncode, done.stderr.count(told), whose in done.stderr) == (0, 1, True), done.stderr
+    assert python(MAXIMA).stdout == "45.0\n"
+    done = nbgrader_command("export")
+    above = "2 students (ada, bob)" if "generate_assignment" in step else "bob"
+    assert f"01: scores above the points that there are now (correctness): {above}; judged" in done.stderr
+    assert told not in nbgrader_command(*step, before=handed_in.FAKE_CLASS).stderr
+
+
+def test_a_class_that_is_judged_anew_by_new_points_is_told_of_no_scores_that_stay(
+    graded: Path, nbgrader_command: Run
+) -> None:
+    with_correctness(graded, 50, 45)
+    done = nbgrader_command("autograde", "01", "--force", before=handed_in.FAKE_CLASS)
+    assert (done.returncode, "new points" in done.stderr) == (0, False), done.stderr
+    assert "above" not in nbgrader_command("export").stderr
 
 
 def test_a_due_date_that_formgrader_was_given_is_set_back_with_a_line(

@@ -141,6 +141,40 @@ def test_a_score_by_hand_ends_the_waiting_also_after_a_later_run(gradebook: Grad
     assert looked_at == {"ada": (), "bob": ("speed",), "cy": ()}
 
 
+def test_a_score_by_hand_above_the_points_of_its_part_is_no_score_and_is_named(gradebook: Gradebook) -> None:
+    """Formgrader takes none; the part has lost points since, and a total above the maximum is worse than a blank."""
+    from grader.nbgrader_plugin.grade_rows import rows
+
+    for student, by_hand, extra in (("ada", 60.0, None), ("bob", 60.01, None), ("cy", 55.0, 9.0)):
+        autograded(gradebook, student, correctness=30.0, speed=20.0)
+        grade = gradebook.find_grade("correctness", "matmul", "01", student)
+        grade.manual_score, grade.extra_credit = by_hand, extra
+    gradebook.db.commit()
+    assert by_student(gradebook) == {"ada": (80, 0, 80), "bob": (None,) * 3, "cy": (84, 0, 84)}
+    found = {row.student: row for row in rows(gradebook, LATE, now=NOW)}
+    assert found["bob"].parts == {"correctness": None, "speed": 20.0}
+    assert found["bob"].why == (
+        "waits for a score: correctness (60.01 by hand are above its 60 points: give others in Manual Grading)"
+    )
+    assert {row.above for row in found.values()} == {()}
+
+
+@pytest.mark.parametrize(("points", "above"), [(60, ()), (59, ("correctness",)), (29, ("correctness", "speed"))])
+def test_a_part_whose_score_is_above_its_points_is_named(
+    gradebook: Gradebook, points: float, above: tuple[str, ...]
+) -> None:
+    """The judge's own score of earlier points counts on. A bonus is beyond the points by right."""
+    from grader.nbgrader_plugin.grade_rows import rows
+
+    autograded(gradebook, "ada", correctness=60.0, speed=30.0)
+    gradebook.find_grade("speed", "matmul", "01", "ada").extra_credit = 50.0
+    for cell in gradebook.find_notebook("matmul", "01").grade_cells:
+        cell.max_score = points
+    gradebook.db.commit()
+    ada = next(row for row in rows(gradebook, LATE, now=NOW) if row.student == "ada")
+    assert (ada.score, ada.above) == (140, above)
+
+
 def test_points_off_follow_the_score_of_today(gradebook: Gradebook) -> None:
     submission = autograded(gradebook, "ada", "2027-03-03T10:00:00+00:00", correctness=60.0, speed=20.0)
     submission.notebooks[0].late_submission_penalty = 1.0  # of a score from before
