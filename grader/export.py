@@ -71,6 +71,8 @@ def _row_of(verdict: Verdict, assignment: Assignment, late: Late, now: datetime)
         part_points=points,
         waits=waits,
         above=above,
+        late_seconds=verdict.late_seconds,
+        extension_seconds=verdict.extension_seconds,
     )
 
 

@@ -20,7 +20,8 @@ class Row:
     ``checks`` are what a student may see, where that is known. ``waits`` says what a missing score waits for, alike for
     all who wait for the same; ``to_look_at`` names parts with a score by hand from before the judge's last run.
     ``above`` names parts whose score is more than their points are now, a bonus apart.
-    ``lms_user_id`` is Canvas's number, where somebody has put it into the gradebook.
+    ``due`` is everybody's date; ``extension_seconds`` are added to it for this student, and ``late_seconds`` count from
+    there, without the grace time. ``lms_user_id`` is Canvas's number, where somebody has put it into the gradebook.
     """
 
     assignment: str
@@ -42,6 +43,8 @@ class Row:
     waits: str = ""
     to_look_at: tuple[str, ...] = ()
     above: tuple[str, ...] = ()
+    late_seconds: float = 0.0
+    extension_seconds: float = 0.0
 
 
 def points_text(points: float | None) -> str:

@@ -36,6 +36,14 @@ def days_text(days: int) -> str:
     return f"{days} {'day' if days == 1 else 'days'} late"
 
 
+def duration_text(seconds: float) -> str:
+    """A time as course.yml has it, in the largest unit that it is a whole number of."""
+    for unit, length in (("d", DAY), ("h", 3600), ("min", 60)):
+        if seconds and seconds % length == 0:
+            return f"{seconds / length:g} {unit}"
+    return f"{seconds:g} s"
+
+
 def penalty(late: Late, seconds_late: float, earned: float) -> float:
     """Points off, 0 to ``earned``, in hundredths, half up; 0 for what earned nothing. Raises ValueError as above."""
     percent = min(days_late(late, seconds_late) * exact(late.per_day), exact(late.cap))

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.course import Late
-from grader.late import not_due, penalty, read_timestamp, seconds_late, with_penalty
+from grader.late import duration_text, not_due, penalty, read_timestamp, seconds_late, with_penalty
 from grader.records import PartScore, Verdict
 
 HOUR, DAY = 3600, 86400
@@ -133,6 +133,14 @@ def test_a_sentence_has_one_full_stop_and_one_note_on_lateness_however_often_it_
     extended = with_penalty(once, POLICY, DUE, DUE + timedelta(days=1, hours=2), timedelta(days=3))
     assert (extended.summary, extended.extension_seconds) == (verdict.summary, 3 * DAY)
     assert with_penalty(verdict, POLICY, DUE, "no date").summary.endswith("points to 100; no date.")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0, "0 s"), (30, "30 s"), (900, "15 min"), (HOUR, "1 h"), (36 * HOUR, "36 h"), (2 * DAY, "2 d"), (90.5, "90.5 s")],
+)
+def test_a_duration_is_told_in_the_largest_unit_of_course_yml_that_it_is_whole_in(seconds: float, text: str) -> None:
+    assert duration_text(seconds) == text
 
 
 def test_what_is_not_due_says_until_when() -> None:

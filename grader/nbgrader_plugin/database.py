@@ -59,7 +59,7 @@ def differences(gradebook: Any, course: Course, assignments: Collection[str] = (
         if found_due != policy.due:
             found.append(
                 f"{policy.name}: due {shown(policy.due)} by course.yml, which counts here; the gradebook and "
-                f"Formgrader have {shown(found_due)} until `nbgrader generate_assignment {policy.name}`"
+                f"Formgrader have {shown(found_due, policy.due)} until `nbgrader generate_assignment {policy.name}`"
             )
         points = {cell.name: cell.max_score for book in assignment.notebooks for cell in book.grade_cells}
         wanted = policy.ordered_parts()
@@ -71,6 +71,8 @@ def differences(gradebook: Any, course: Course, assignments: Collection[str] = (
     return found
 
 
-def shown(due: datetime | None) -> str:
-    """A due date, as it is said."""
-    return "at no time" if due is None else due.isoformat(" ", "minutes")
+def shown(due: datetime | None, beside: datetime | None = None) -> str:
+    """A due date, as it is said: in the time zone of the one ``beside`` which it is said, if there is one."""
+    if due is None:
+        return "at no time"
+    return (due if beside is None else due.astimezone(beside.tzinfo)).isoformat(" ", "minutes")

@@ -77,7 +77,7 @@ class ReleaseFeedback(ExchangeReleaseFeedback):
         except GraderError as error:
             self.fail(str(error))
         with attributes(self.coursedir, assignment_id=name):
-            if stale := feedback_state.outdated(self.coursedir, course.grading.late, name):
+            if stale := feedback_state.outdated(self.coursedir, course, name):
                 command = f"nbgrader generate_feedback {name} --force"
                 self.log.warning("%s, and go out as they are: `%s` first", feedback_state.sentence(stale), command)
             super().start()

@@ -23,7 +23,7 @@ from grader.export_notes import notes, of_other_points, other_points_note, short
 from grader.export_row import Row
 from grader.gradebook import RESULTS, known_results, write_atomically
 from grader.nbgrader_plugin.database import differences, without_password
-from grader.nbgrader_plugin.grade_rows import HandedInAt, HandedInBy, rows
+from grader.nbgrader_plugin.grade_rows import HandedInAt, HandedInBy, due_dates, rows
 from grader.nbgrader_plugin.late_penalty import course_of_converter
 
 
@@ -99,11 +99,6 @@ def rows_of_database(
     except (SQLAlchemyError, InvalidEntry, ImportError) as error:
         why = next(iter(str(error).splitlines()), type(error).__name__)
         raise UsageError(f"the gradebook at {without_password(url)} cannot be read: {why}") from error
-
-
-def due_dates(course: Course) -> dict[str, datetime | None]:
-    """When each assignment is due, by course.yml."""
-    return {name: assignment.due for name, assignment in course.assignments.items()}
 
 
 def submitted_in(folder: Path) -> HandedInAt:

@@ -25,7 +25,7 @@ from grader.intake import CARRIED, MAX_CARRIED, NO_FILE, ordinary_bytes
 from grader.late import MAX_TIMESTAMP, TIMESTAMP_FILE
 from grader.nbgrader_plugin import feedback_page, feedback_state
 from grader.nbgrader_plugin.generate import told
-from grader.nbgrader_plugin.grade_rows import rows
+from grader.nbgrader_plugin.grade_rows import row_of
 from grader.nbgrader_plugin.guard import CourseConverter, Guard
 from grader.nbgrader_plugin.registered import tell_of_scores_above
 from grader.nbgrader_plugin.workplace import attributes, student_folders, without_progress, working_in
@@ -78,7 +78,7 @@ class CourseFeedback(CourseConverter, GenerateFeedback):
             given = sum(self._given.values())
             self.log.info("%s: %d given feedback; %d had theirs before", name, given, len(self._given) - given)
             self._warn_of_others(name)
-            if stale := feedback_state.outdated(self.coursedir, self.course.grading.late, name):
+            if stale := feedback_state.outdated(self.coursedir, self.course, name):
                 self.log.warning("%s: --force makes them anew", feedback_state.sentence(stale))
         if refused:
             raise NbGraderException("\n".join(refused))
@@ -191,27 +191,26 @@ class ScoresForFeedback(GetGrades):
         name, student, notebook = known["assignment"], known["student"], known["notebook"]
         source, verdict = converter.judged(student)
         with Gradebook(known["db_url"], converter.coursedir.course_id) as gradebook:
-            submission = gradebook.find_submission(name, student)
             graded = gradebook.find_submission_notebook(notebook, name, student)
             grades = list(graded.grades)
             comments = {comment.name: comment.comment for comment in graded.comments}
-            late = converter.course.grading.late
-            (row,) = rows(gradebook, late, assignments=(name,), students=(student,))
+            course = converter.course
+            row = row_of(gradebook, course, name, student)
             table = feedback_page.lines(grades, verdict)
-            title = converter.course.assignment(name).title
+            title = course.assignment(name).title
             resources["page"] = feedback_page.Page(
                 title=f"{name} {title}",
                 student=" ".join(filter(None, (row.first_name, row.last_name))) or student,
-                handed_in=f"{row.timestamp[:16]} UTC" if row.timestamp else "",
+                dates=feedback_page.dates(row, course.grading.late),
                 score=feedback_page.OPEN if row.score is None else feedback_page.figure(row.score),
                 points=feedback_page.figure(row.max_score),
-                says=feedback_page.says(row, table, grades, late, submission.total_seconds_late),
+                says=feedback_page.says(row, table, grades, course.grading.late),
                 lines=tuple(table[cell] for cell in _in_order(nb, table)),
                 reports=feedback_page.reports(nb, table, verdict),
                 answers=feedback_page.answers(nb, table, comments, verdict),
                 kernels_html=kernels_html(source, findings_for_student(verdict) if verdict is not None else ()),
                 with_findings=verdict is not None,
-                state=feedback_state.digest(gradebook, late, name, student, converter.folder_of(student)),
+                state=feedback_state.digest(gradebook, course, name, student, converter.folder_of(student)),
             )
         return nb, resources
 

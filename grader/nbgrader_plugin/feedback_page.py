@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
 
 from nbconvert.filters import markdown2html
 from nbconvert.preprocessors.sanitize import SanitizeHTML
 from nbgrader import utils
 
+from grader.course import Late
 from grader.export_row import Row
-from grader.late import days_late, days_text, penalty
+from grader.late import days_late, days_text, duration_text, penalty
 from grader.nbgrader_plugin.grade_rows import is_above_by_hand, waits
 from grader.records import QUIZ, Verdict
 from grader.reports.check_functions import SCALED, Function, functions
@@ -83,7 +85,7 @@ class Page:
 
     title: str
     student: str
-    handed_in: str
+    dates: tuple[str, ...]
     score: str
     points: str
     says: str
@@ -144,8 +146,27 @@ def _waits_for(told: Iterable[Function]) -> str:
     return next((clean(function.reason) for function in told if function.passed is None), "not judged yet")
 
 
-def says(row: Row, table: Mapping[str, Line], grades: Sequence[Any], late: Any, seconds_late: float) -> str:
+def dates(row: Row, late: Late) -> tuple[str, ...]:
+    """When it was handed in and due, where these are known, in the due date's time zone."""
+    due = datetime.fromisoformat(row.due) if row.due else None
+    told = []
+    if row.timestamp:
+        moment = datetime.fromisoformat(row.timestamp)
+        told.append(f"handed in {_moment(moment if due is None else moment.astimezone(due.tzinfo))}")
+    if due is not None:
+        extended = " (extended)" if row.extension_seconds else ""
+        grace = f" and {duration_text(late.grace)} of grace" if late.grace and late.per_day else ""
+        told.append(f"due {_moment(due + timedelta(seconds=row.extension_seconds))}{extended}{grace}")
+    return tuple(told)
+
+
+def _moment(moment: datetime) -> str:
+    return moment.isoformat(" ", "minutes")
+
+
+def says(row: Row, table: Mapping[str, Line], grades: Sequence[Any], late: Late) -> str:
     """How the total comes about: what is judged so far, what is off for being late."""
+    seconds_late = row.late_seconds
     days = days_late(late, seconds_late) if late.per_day else 0
     when = days_text(days)
     if row.raw is None or row.score is None:
@@ -157,7 +178,9 @@ def says(row: Row, table: Mapping[str, Line], grades: Sequence[Any], late: Any, 
         percent = figure(penalty(late, seconds_late, 100))
         return f"{text} Handed in {when}: {percent}% of the points earned will be off the total." if days else text
     if row.penalty:
-        return f"{figure(row.raw)} points earned, {figure(row.penalty)} off for being {when}."
+        return (
+            f"{figure(row.raw)} points earned, {figure(row.penalty)} off for being {when}; a day that has begun counts."
+        )
     return f"Handed in {when}." if days else ""
 
 

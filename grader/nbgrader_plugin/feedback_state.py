@@ -1,10 +1,10 @@
 """Whether a page of feedback still says what the gradebook says. nbgrader's process (trusted).
 
-In: the gradebook, autograded/<student>/NN, feedback/<student>/NN. Out: a digest, which a page carries; the students
-whose pages carry another one than they would today.
+In: course.yml, the gradebook, autograded/<student>/NN, feedback/<student>/NN. Out: a digest, which a page carries; the
+students whose pages carry another one than they would today.
 
 nbgrader makes a page once, and again if something newer was handed in: not after a score by hand, a comment or a second
-autograde. The gradebook does not say when any of these was.
+autograde, or a due date in course.yml. The gradebook does not say when any of these was.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ from typing import Any
 
 from nbgrader.api import Gradebook, MissingEntry
 
-from grader.course import Late
+from grader.course import Course
 from grader.intake import ordinary_bytes
+from grader.late import days_late, penalty
 from grader.nbgrader_plugin.autograded import MAX_WITH_REPORTS
-from grader.nbgrader_plugin.grade_rows import rows
+from grader.nbgrader_plugin.grade_rows import row_of
 from grader.nbgrader_plugin.run_summary import named
 from grader.nbgrader_plugin.workplace import student_folders
 from grader.notebook import SUFFIX
@@ -31,11 +32,13 @@ MAX_PAGE = MAX_WITH_REPORTS
 _CARRIED = re.compile(rb'<meta (?:name="state" content="([0-9a-f]+)"|content="([0-9a-f]+)" name="state")')
 
 
-def digest(gradebook: Gradebook, late: Late, assignment: str, student: str, folder: Path) -> str:
+def digest(gradebook: Gradebook, course: Course, assignment: str, student: str, folder: Path) -> str:
     """Of all that a student's feedback is made of; ``folder`` is that of autograded/. Raises MissingEntry."""
     submission = gradebook.find_submission(assignment, student)
-    (row,) = rows(gradebook, late, assignments=(assignment,), students=(student,))
+    row, late = row_of(gradebook, course, assignment, student), course.grading.late
     parts: list[object] = [row.first_name, row.last_name, row.timestamp, row.score, row.penalty, row.max_score]
+    parts += [row.due, row.extension_seconds, late.grace, days_late(late, row.late_seconds)]
+    parts += [penalty(late, row.late_seconds, 100)]  # which is told where there is no score yet
     for notebook in sorted(submission.notebooks, key=lambda notebook: str(notebook.name)):
         parts += sorted(
             (grade.name, repr([grade.auto_score, grade.manual_score, grade.extra_credit, grade.needs_manual_grade]))
@@ -49,7 +52,7 @@ def digest(gradebook: Gradebook, late: Late, assignment: str, student: str, fold
     return made.hexdigest()
 
 
-def outdated(coursedir: Any, late: Late, assignment: str) -> list[str]:
+def outdated(coursedir: Any, course: Course, assignment: str) -> list[str]:
     """The students that ``coursedir`` is set to whose pages are not what they would be today."""
     found: list[str] = []
     folders = autograded_folders(coursedir, assignment)
@@ -59,7 +62,7 @@ def outdated(coursedir: Any, late: Late, assignment: str) -> list[str]:
         for student, folder in folders.items():
             pages = Path(coursedir.format_path(coursedir.feedback_directory, student, assignment)).glob(f"*{PAGE}")
             try:
-                state = digest(gradebook, late, assignment, student, folder)
+                state = digest(gradebook, course, assignment, student, folder)
             except MissingEntry:
                 continue  # there is nothing to compare a page with
             if any(_carried(page) != state for page in pages):
@@ -76,7 +79,8 @@ def autograded_folders(coursedir: Any, assignment: str) -> dict[str, Path]:
 
 def sentence(students: list[str]) -> str:
     """What is told of those whose pages are outdated."""
-    return f"{len(students)} of the pages of feedback are older than scores, comments or reports ({named(students)})"
+    what = "older than scores, dates, comments or reports"
+    return f"{len(students)} of the pages of feedback are {what} ({named(students)})"
 
 
 def _carried(page: Path) -> str:

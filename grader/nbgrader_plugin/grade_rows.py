@@ -14,7 +14,7 @@ from typing import Any
 
 from nbgrader.api import Gradebook, MissingEntry
 
-from grader.course import Late
+from grader.course import Course, Late
 from grader.export_row import Row
 from grader.late import not_due, penalty, seconds_late
 from grader.records import NOTHING_HANDED_IN, PARTS
@@ -84,6 +84,17 @@ def rows(
     return tuple(made)
 
 
+def row_of(gradebook: Gradebook, course: Course, assignment: str, student: str) -> Row:
+    """The row of one who is in the gradebook, by course.yml's dates and policy, as in exports."""
+    (row,) = rows(gradebook, course.grading.late, assignments=(assignment,), students=(student,), due=due_dates(course))
+    return row
+
+
+def due_dates(course: Course) -> dict[str, datetime | None]:
+    """When each assignment is due, by course.yml."""
+    return {name: assignment.due for name, assignment in course.assignments.items()}
+
+
 def has_cells(assignment: Any) -> bool:
     """Whether the gradebook has a cell of the assignment that can have a score."""
     return any(notebook.grade_cells for notebook in assignment.notebooks)
@@ -103,10 +114,12 @@ def _row(
             parts[grade.name] = None if waits(grade) else grade.score
     why = _why(submission, grades, moment)
     handed_in = in_utc(submission.timestamp) if submission is not None else None
+    extension = (submission.extension if submission is not None else None) or timedelta()
+    after = seconds_late(None if due is None else due + extension, handed_in)
     raw = off = score = None
     if not why or why == NOTHING_HANDED_IN:
         raw = round(float(sum(grade.score for grade in grades)), 2)
-        off = penalty(late, _seconds_late(submission, due), raw) if submission is not None else 0.0
+        off = penalty(late, after, raw)
         score = round(max(0.0, raw - off), 2)
     elif not why.startswith(WAITS):
         parts = dict.fromkeys(parts)  # what an older hand-in earned says nothing about this one
@@ -129,12 +142,9 @@ def _row(
         waits=why if score is None else "",
         to_look_at=tuple(grade.name for grade in grades if grade.manual_score is not None and grade.needs_manual_grade),
         above=tuple(grade.name for grade in grades if parts.get(grade.name) is not None and _is_above(grade)),
+        late_seconds=after,
+        extension_seconds=extension.total_seconds(),
     )
-
-
-def _seconds_late(submission: Any, due: datetime | None) -> float:
-    extension = submission.extension or timedelta()
-    return seconds_late(None if due is None else due + extension, in_utc(submission.timestamp))
 
 
 def waits(grade: Any) -> bool:

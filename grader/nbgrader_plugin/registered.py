@@ -49,7 +49,7 @@ def set_due(gradebook: Gradebook, assignment: Assignment, log: Any) -> None:
         log.warning(
             "%s: the gradebook's due date %s, of Formgrader or an older course.yml, is set to course.yml's %s",
             assignment.name,
-            shown(before),
+            shown(before, assignment.due),
             shown(assignment.due),
         )
 

@@ -175,6 +175,19 @@ def test_a_due_date_that_formgrader_was_given_is_set_back_with_a_line(
         assert (done.returncode, "due date" in done.stderr) == (0, False), done.stderr
 
 
+def test_two_due_dates_are_told_in_the_time_zone_of_course_yml(
+    graded: Path, python: Run, nbgrader_command: Run
+) -> None:
+    course = graded / "course.yml"
+    course.write_text(course.read_text().replace("2027-03-01T23:59:00+00:00", "2027-03-02T23:59:00+01:00"))
+    told = "due 2027-03-02 23:59+01:00 by course.yml, which counts here; the gradebook and Formgrader have "
+    assert f"{told}2027-03-02 00:59+01:00 until" in nbgrader_command("export").stderr
+    told = (
+        "the gradebook's due date 2027-03-02 00:59+01:00, of Formgrader or an older course.yml, is set to course.yml's"
+    )
+    assert f"{told} 2027-03-02 23:59+01:00" in nbgrader_command("generate_assignment", "01").stderr
+
+
 def test_an_extension_is_in_the_results(graded: Path, python: Run, nbgrader_command: Run) -> None:
     assert python(EDITED).returncode == 0
     assert nbgrader_command("autograde", "01", "--force", before=handed_in.FAKE_CLASS).returncode == 0

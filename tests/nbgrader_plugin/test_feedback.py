@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 import shutil
@@ -21,6 +22,7 @@ WRITE = "import autograded_course; autograded_course.write()\n"
 WRITE_EVIL = "import autograded_course, json, sys; autograded_course.write_evil(json.loads(sys.argv[1]))"
 PAGE = Path(NOTEBOOK).with_suffix(".html").name
 LATE = "grading: {late: {per_day: 10, grace: 1h, cap: 50}}\n"
+DUE = "due: 2027-03-01T23:59:00+01:00"  # as the gradebook of autograded_course
 
 pytestmark = pytest.mark.usefixtures("gradebook_file")
 
@@ -40,7 +42,8 @@ def words(found: Markup) -> str:
 @pytest.fixture
 def autograded(root: Path, python: Run) -> Path:
     """The course's root, with autograded submissions, and points off for being late."""
-    (root / "course.yml").write_text(LATE + (root / "course.yml").read_text())
+    course = (root / "course.yml").read_text().replace("title: Doubling", f"title: Doubling\n    {DUE}")
+    (root / "course.yml").write_text(LATE + course)
     done = python(WRITE)
     assert done.returncode == 0, done.stderr
     return root
@@ -67,6 +70,8 @@ def test_feedback_shows_score_and_findings_and_holds_its_page_only(autograded: P
     text = words(ada)
     # What waits is open, and so is the total.
     assert "open, 100 points in all" in text
+    # In one time zone, the course's.
+    assert "handed in 2027-03-03 11:00+01:00 · due 2027-03-01 23:59+01:00 and 1 h of grace" in text
     assert "So far 44 of the 80 points that have been judged; 100 in all. Handed in 2 days late: 20% of" in text
     assert "speed open, 20 points not measured: no GPU here" in text
     assert not re.search(r"(?<![\d.])0(\.0+)? of", text)
@@ -86,7 +91,7 @@ def test_feedback_shows_score_and_findings_and_holds_its_page_only(autograded: P
 
     bob = words(page(autograded, "bob"))
     assert "45.2 of 100 points" in bob
-    assert "56.5 points earned, 11.3 off for being 2 days late." in bob
+    assert "56.5 points earned, 11.3 off for being 2 days late; a day that has begun counts." in bob
     assert "speed 12.5 of 20 by hand" in bob
     # A person's points stand above the judge's, which are others.
     assert "speed: 12.5 of 20 points, by hand. The judge's own report: speed: open, 20 points" in bob
@@ -251,6 +256,7 @@ CHANGES = {
     "a score by hand": "found.find_grade('correctness', notebook, '01', 'ada').manual_score = 60.0",
     "a comment": "found.find_comment('answer_1', notebook, '01', 'ada').manual_comment = 'Well done.'",
     "extra credit": "found.find_grade('correctness', notebook, '01', 'ada').extra_credit = 1.0",
+    "an extension": "found.grant_extension('01', 'ada', days=1)",
     "a name": "found.update_or_create_student('ada', first_name='Ada')",
     "another kernels.py": "book.with_name('kernels.py').write_text('# another')",
     "a second autograde": "book.write_text(book.read_text().replace('doubling 33', 'doubling 34'))",
@@ -276,7 +282,7 @@ def test_a_page_that_is_older_than_what_it_tells_is_named_until_it_is_made_anew(
     exchange.chmod(0o777)
     with (autograded / "nbgrader_config.py").open("a") as file:
         file.write(f"\nc.Exchange.root = {str(exchange)!r}\n")
-    older = "1 of the pages of feedback are older than scores, comments or reports (ada)"
+    older = "1 of the pages of feedback are older than scores, dates, comments or reports (ada)"
     assert nbgrader_command("generate_feedback", "01").returncode == 0
     assert "are older" not in nbgrader_command("generate_feedback", "01").stderr
     before = (autograded / "feedback/ada/01" / PAGE).read_bytes()
@@ -291,6 +297,40 @@ def test_a_page_that_is_older_than_what_it_tells_is_named_until_it_is_made_anew(
     assert "are older" not in nbgrader_command("generate_feedback", "01", "--force").stderr
     assert (autograded / "feedback/ada/01" / PAGE).read_bytes() != before
     assert "are older" not in nbgrader_command("release_feedback", "01").stderr
+
+
+POLICIES = {
+    "a due date": (DUE, "due: 2027-03-02T23:59:00+01:00", "50.85 of 100 points"),
+    "no due date": (DUE, "", "56.5 of 100 points"),
+    "points off": ("per_day: 10", "per_day: 20", "33.9 of 100 points"),
+    "a time of grace": ("grace: 1h", "grace: 2 d", "56.5 of 100 points"),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "score"), POLICIES.values(), ids=POLICIES)
+def test_course_ymls_dates_of_today_are_those_of_feedback_and_make_older_pages_old(
+    autograded: Path, nbgrader_command: Run, old: str, new: str, score: str
+) -> None:
+    """As in exports: without an autograde, and though the gradebook has another due date."""
+    (exchange := autograded.parent / "exchange").mkdir()
+    exchange.chmod(0o777)
+    with (autograded / "nbgrader_config.py").open("a") as settings:
+        settings.write(f"\nc.Exchange.root = {str(exchange)!r}\n")
+    assert nbgrader_command("generate_feedback", "01").returncode == 0
+    assert "45.2 of 100 points" in words(page(autograded, "bob"))
+    course = autograded / "course.yml"
+    assert old in course.read_text()
+    course.write_text(course.read_text().replace(old, new))
+    for command in ("generate_feedback", "release_feedback"):
+        done = nbgrader_command(command, "01")
+        assert (done.returncode, "of the pages of feedback are older than" in done.stderr) == (0, True), done.stderr
+        assert re.search(r"\(ada, bob(, cy)?\)", done.stderr), done.stderr
+    assert nbgrader_command("generate_feedback", "01", "--force").returncode == 0
+    assert score in words(page(autograded, "bob"))
+    assert "are older" not in nbgrader_command("release_feedback", "01").stderr
+    assert nbgrader_command("export").returncode == 0
+    rows = {row["student_id"]: row for row in csv.DictReader((autograded / "grades.csv").read_text().splitlines())}
+    assert f"{float(rows['bob']['score']):g} of 100 points" == score
 
 
 def test_a_page_of_an_earlier_release_is_old_and_who_is_excluded_or_has_no_page_is_not_named(
@@ -309,7 +349,9 @@ def test_a_page_of_an_earlier_release_is_old_and_who_is_excluded_or_has_no_page_
     shutil.rmtree(autograded / "feedback/bob")
     done = nbgrader_command("release_feedback", "01", "--CourseDirectory.student_id_exclude=cy")
     assert (done.returncode, done.stderr.count("are older than")) == (0, 1), done.stderr
-    assert "1 of the pages of feedback are older than scores, comments or reports (ada), and go out" in done.stderr
+    assert (
+        "1 of the pages of feedback are older than scores, dates, comments or reports (ada), and go out" in done.stderr
+    )
 
 
 RELEASE = """\
