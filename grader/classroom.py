@@ -196,7 +196,7 @@ def not_judged(task: Task, assignment: Assignment, reason: str) -> Verdict:
 
 def nothing_handed_in(student: str, assignment: Assignment, now: datetime) -> Verdict:
     """The verdict of a student without a submission: no check to judge, and 0 points, open until it is due."""
-    until = not_due(assignment.due, now)
+    until = not_due(assignment.due_for(student), now)
     summary = f"{NOTHING_HANDED_IN}, {until}" if until else NOTHING_HANDED_IN
     return replace(_of_nothing(student, assignment, summary, judged=not until), handed_in=False)
 

@@ -7,6 +7,7 @@ assignment. Out: ``Course``. A mistake in the file is ``errors.CourseError``: fi
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -25,6 +26,7 @@ from grader.course_values import (
     CheckSeconds,
     Due,
     Duration,
+    Extension,
     Fraction,
     Identifier,
     Number,
@@ -122,12 +124,14 @@ class Speed(Policy):
 class Assignment(Policy):
     """One assignment's policy. ``parts`` maps a part to its points; ``name`` is its key, say "03".
 
+    ``extensions`` maps students to seconds by which ``due`` is later for them; no release has it.
     A release notes the hashes of the stub and of each notebook: what still has them has not been edited.
     """
 
     name: Name
     title: Name
     due: Due | None = None
+    extensions: Mapping[Name, Extension] = {}
     parts: Annotated[Mapping[PartName, Points], Field(min_length=1)]
     limits: CheckLimits
     speed: Speed | None = None
@@ -140,6 +144,8 @@ class Assignment(Policy):
             raise ValueError("parts with more than 0 points in total")
         if "speed" in self.parts and self.speed is None:
             raise ValueError("a key 'speed' with min_speedup and full_at, since a part 'speed' has points")
+        if self.extensions and self.due is None:
+            raise ValueError("a key 'due', since there are extensions of it")
         return self
 
     @property
@@ -151,6 +157,10 @@ class Assignment(Policy):
     def bonus(self) -> float:
         """The most points beyond ``points``."""
         return self.speed.bonus if self.speed is not None else 0.0
+
+    def due_for(self, student: str) -> datetime | None:
+        """When it is due for a student, by course.yml's extensions."""
+        return None if self.due is None else self.due + timedelta(seconds=self.extensions.get(student, 0.0))
 
     def ordered_parts(self) -> dict[str, float]:
         """The parts with their points, in the order in which they are judged."""
@@ -236,6 +246,8 @@ def course_of(folder: Path) -> tuple[Course, Assignment]:
     return course, course.assignment_of(folder)
 
 
+# Keys of an assignment that name students.
+NOT_FOR_STUDENTS = frozenset(("extensions",))
 PART_COMMENT = """\
 # This assignment's part of the course's course.yml, made by `grader release`: what each part of the score is
 # worth, and what one check may use. With this file beside problem.py and test_public.py the folder works
@@ -267,6 +279,10 @@ def _as_text(course: Course, notes: Mapping[str, Mapping[str, object]]) -> str:
     # From the file, not from the objects: units and dates stay as the instructor wrote them.
     raw, _ = read_yaml(course.file)
     part = {key: raw[key] for key in ("course", "grading") if key in raw}
-    part["assignments"] = {name: {**raw["assignments"][name], **more} for name, more in notes.items()}
+    part["assignments"] = {
+        name: {key: value for key, value in raw["assignments"][name].items() if key not in NOT_FOR_STUDENTS}
+        | dict(more)
+        for name, more in notes.items()
+    }
     text: str = yaml.safe_dump(part, sort_keys=False, allow_unicode=True, width=110)
     return text

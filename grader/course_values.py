@@ -91,6 +91,8 @@ CheckSeconds = Annotated[float, _quantity(_SECONDS, "s", "20 s"), Field(le=30 * 
 CheckBytes = Annotated[int, _quantity(_BYTES, "B", "4 GiB"), Field(le=1 << 62), _at_least(64 << 20, "64 MiB")]
 # Of days and hours, where a number alone would be taken for something else than seconds.
 Duration = Annotated[float, _quantity(_SECONDS, "", "1h"), Field(ge=0)]
+# By which a due date can be later: a calendar's last day is far away.
+Extension = Annotated[float, _quantity(_SECONDS, "", "2 d"), Field(ge=0, le=366 * 86400)]
 Identifier = Annotated[
     str,
     Field(min_length=1, max_length=100),

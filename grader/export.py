@@ -42,8 +42,10 @@ def rows_of(verdicts: Iterable[Verdict], assignment: Assignment, late: Late, now
 
 
 def _row_of(verdict: Verdict, assignment: Assignment, late: Late, now: datetime) -> Row:
-    extension = timedelta(seconds=verdict.extension_seconds)
-    verdict = with_penalty(verdict, late, assignment.due, read_timestamp(verdict.handed_in_at), extension)
+    due = assignment.due_for(verdict.student)
+    extended = verdict.student in assignment.extensions  # which counts, then, and no gradebook's
+    extension = timedelta(seconds=0 if extended else verdict.extension_seconds)
+    verdict = with_penalty(verdict, late, due, read_timestamp(verdict.handed_in_at), extension)
     parts = {p.part: p.earned if p.judged == p.points else None for p in verdict.parts}
     raw, score, why = verdict.earned, verdict.final, verdict.summary
     points = {p.part: p.points for p in verdict.parts}
@@ -51,7 +53,7 @@ def _row_of(verdict: Verdict, assignment: Assignment, late: Late, now: datetime)
     above = tuple(p.part for p in verdict.parts if p.earned > now_worth.get(p.part, 0.0))
     waits = "" if raw is not None else "; ".join(open_notes(verdict.checks, points) if verdict.checks else ()) or why
     if not verdict.handed_in:
-        until = not_due(assignment.due, now)
+        until = not_due(due, now)
         raw = score = None if until else 0.0
         parts, above = dict.fromkeys(parts, raw), ()
         why = f"{NOTHING_HANDED_IN}, {until}" if until else NOTHING_HANDED_IN
@@ -72,7 +74,7 @@ def _row_of(verdict: Verdict, assignment: Assignment, late: Late, now: datetime)
         waits=waits,
         above=above,
         late_seconds=verdict.late_seconds,
-        extension_seconds=verdict.extension_seconds,
+        extension_seconds=assignment.extensions.get(verdict.student, verdict.extension_seconds),
     )
 
 

@@ -5,7 +5,7 @@ In: Rows, verdicts, the course. Out: sentences for a terminal, also where names 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from grader.course import Assignment
 from grader.export_row import Row
@@ -55,6 +55,15 @@ def other_points_note(name: str, students: Sequence[str]) -> str:
         f"{name}: by other points than course.yml's now: {some(students)}; `nbgrader autograde {name} --force` or "
         f"`grader grade {name}` judges them again"
     )
+
+
+def unknown_extensions(assignment: Assignment, students: Collection[str]) -> list[str]:
+    """A line on those of course.yml's extensions that are none of these ``students``'."""
+    unknown = [student for student in assignment.extensions if student not in students]
+    line = (
+        f"{assignment.name}: course.yml has an extension for {some(unknown)}, and nobody is called so here, or not yet"
+    )
+    return [one_line(line)] if unknown else []
 
 
 def some(students: Sequence[str]) -> str:

@@ -101,7 +101,7 @@ def with_penalty(
     """``verdict`` with when it was handed in, how late that is, and the points off; nothing off an open total.
 
     ``handed_in_at`` is what ``class_folder.timestamp_of`` answers: a str says why the moment is not known.
-    ``extension``: by how much the student's due date is later. What an earlier call has said is said no more.
+    ``extension``: by how much the student's date is later than ``due``. What an earlier call has said is said no more.
     """
     if handed_in_at is None or not verdict.handed_in:
         return verdict

@@ -253,9 +253,9 @@ class Verdict:
     ``seed`` drew the inputs, None where nothing was judged: the instructor's, never a student's. ``date`` is when it
     was judged, in UTC (ISO 8601). ``handed_in`` is False for a student without a submission: no check.
     ``handed_in_at`` is when that was, in UTC (ISO 8601), "" if unknown; ``late_seconds`` is since the due date, and
-    ``penalty`` the points off for it; ``extension_seconds`` is by how much the student's due date is later,
-    ``late_note`` what ``summary`` ends with about all this. ``bonus`` are points beyond ``points``, for speed; None
-    where there are none to be had, or where nothing was measured.
+    ``penalty`` the points off for it; ``extension_seconds`` is by how much the student's due date is later
+    than course.yml has it, in nbgrader's gradebook, ``late_note`` what ``summary`` ends with about all this. ``bonus``
+    are points beyond ``points``, for speed; None where there are none to be had, or where nothing was measured.
     """
 
     student: str

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from grader.course import find_course, load_course, part_text
+from grader.course import find_course, load_course, part_text, students_text
 from grader.errors import CourseError, UsageError
 from grader.release import solution_folder
 
@@ -136,6 +136,17 @@ def test_policy_cannot_be_changed(tmp_path: Path) -> None:
             ":2: grading.late.grace: expected a number with a unit (ms, s, min, h, d), say 1h, f",
         ),
         ("grace: 1h", "grace: 0.5", "grading.late.grace: expected a number with a unit"),
+        (
+            "    due:",
+            "    extensions: {ada: 2}\n    due:",
+            ":10: assignments.03.extensions.ada: expected a number with a unit (ms, s, min, h, d), say 2 d, found 2",
+        ),
+        ("    due:", "    extensions: {ada: 400 d}\n    due:", ":10: assignments.03.extensions.ada: expected "),
+        (
+            "title: Reduction",
+            "title: R\n    extensions: {ada: 2 d}",
+            "expected a key 'due', since there are extensions",
+        ),
         ("grading: {", "grading: {sandbox: limit, ", ":2: grading.sandbox: expected 'limits', the only level that th"),
         ("without_gpu: scale", "without_gpu: guess", "without_gpu: expected 'wait' or 'scale', found 'guess'"),
         ("baseline_threads: 4", "baseline_threads: many", "baseline_threads: expected a whole number, found 'many'"),
@@ -203,6 +214,19 @@ def test_a_day_or_time_that_does_not_exist_is_told_as_such(tmp_path: Path, due: 
     with pytest.raises(CourseError) as caught:
         load_course(path)
     assert str(caught.value) == f"{path}:10: assignments.03.due: expected a day and a time that exist, found {due!r}"
+
+
+def test_an_extension_is_one_students_and_no_release_names_anybody(tmp_path: Path) -> None:
+    extended = "    extensions: {greenfay: 2 d, Lee Lou: 36 h, '007': 0}\n    due:"
+    course = load_course(course_file(tmp_path, "    due:", extended))
+    assignment = course.assignment("03")
+    assert assignment.due is not None
+    added = {"greenfay": timedelta(days=2), "Lee Lou": timedelta(hours=36), "007": timedelta(), "ada": timedelta()}
+    assert {name: assignment.due_for(name) for name in added} == {n: assignment.due + more for n, more in added.items()}
+    assert course.assignment("02").due_for("greenfay") is None
+    for text in (part_text(course, "03", "0" * 64), students_text(course, ["02", "03"])):
+        assert "Tiled matmul" in text
+        assert not [word for word in ("extensions", "greenfay", "Lee", "007") if word in text]
 
 
 def test_no_grace_needs_no_unit(tmp_path: Path) -> None:

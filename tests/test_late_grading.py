@@ -124,6 +124,42 @@ def test_who_has_handed_in_nothing_is_open_until_it_is_due(tmp_path: Path) -> No
     assert (row.score, row.raw, row.why, set(row.parts.values())) == (0, 0, "nothing handed in", {0.0})
 
 
+EXTENDED = COURSE.replace(
+    "    due:", '    extensions: {cy: 2 d, Lee Lou: 1 d, "007": 0, zoe: 30 d, nobody: 3 d}\n    due:'
+)
+
+
+def test_an_extension_of_course_yml_is_one_students_due_date_in_grade_and_export(tmp_path: Path) -> None:
+    root = tiny.write_course(tmp_path, course=EXTENDED)
+    for student in ("ada", "cy", "Lee Lou", "007"):
+        (tiny.write_kernels(root / "submitted" / student / "01") / "timestamp.txt").write_text(
+            "2027-03-03 12:00:00 UTC"
+        )
+    for student in ("yan", "zoe"):
+        (root / "submitted" / student).mkdir()
+    done = graded(root)
+    assert done.returncode == 0, done
+    rows = {row["student"]: row for row in csv.DictReader((root / "results/01.csv").read_text().splitlines())}
+    penalties = {"ada": "20.0", "cy": "0.0", "Lee Lou": "10.0", "007": "20.0"}
+    assert {name: rows[name]["penalty"] for name in penalties} == penalties
+    assert "01: course.yml has an extension for nobody, and nobody is called so here, or not yet" in done.stderr
+    # Who has none any more has none in exports at once; whoever is not due yet is open.
+    assignment, late = load_course(root / "course.yml").assignment("01"), Late(per_day=10)
+    verdicts = read_results(root / "results/01.json")
+    now = datetime(2027, 3, 15, tzinfo=UTC)
+    found = {row.student: row for row in rows_of(verdicts, assignment, late, now)}
+    assert {name: found[name].penalty for name in ("ada", "cy", "Lee Lou", "007")} == {
+        "ada": 20,
+        "cy": 0,
+        "Lee Lou": 10,
+        "007": 20,
+    }
+    assert (found["yan"].score, found["zoe"].score) == (0, None)
+    assert found["zoe"].why == "nothing handed in, not due until 2027-03-31 23:59+01:00"
+    without = assignment.model_copy(update={"extensions": {}})
+    assert {row.student: row.penalty for row in rows_of(verdicts, without, late, now)}["cy"] == 20
+
+
 def test_the_table_shows_what_is_left_where_points_are_off(tmp_path: Path) -> None:
     root = tiny.write_course(tmp_path, course=COURSE)
     for student, text in {"ada": "2027-03-01 10:00:00 UTC", "cy": "2027-03-03T12:00:00+00:00"}.items():

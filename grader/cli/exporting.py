@@ -5,7 +5,6 @@ In: nbgrader's gradebook where it has an assignment's scores, else the results o
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from grader.cli.app import Numbers, app, course_here
+from grader.cli.gradebook_here import NBGRADER_SETTINGS, gradebook_url
 from grader.errors import UsageError
 
 if TYPE_CHECKING:
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from grader.records import Verdict
 
 To = Literal["csv", "canvas", "moodle", "gradescope", "junit"]
-GRADEBOOK = "gradebook.db"
-NBGRADER_SETTINGS = "nbgrader_config.py"
 
 
 @app.command()
@@ -49,7 +47,7 @@ def export(
     --results. What has not been judged, or is not due yet, is blank, never 0; gradescope gets no file for it.
     """
     from grader.export import WRITERS, rows_of, with_checks
-    from grader.export_notes import notes, of_other_points, other_points_note, shortened
+    from grader.export_notes import notes, of_other_points, other_points_note, shortened, unknown_extensions
     from grader.gradebook import RESULTS, write_atomically
     from grader.reports.text import clean
 
@@ -84,6 +82,8 @@ def export(
             typer.echo(clean(f"scores of {', '.join(name for name in names if name in of)} are those of {where}"))
     by_other = {name: of_other_points(verdicts[name] or (), course.assignment(name)) for name in names}
     told += [other_points_note(name, students) for name, students in by_other.items() if students]
+    for name in dict.fromkeys(row.assignment for row in rows):
+        told += unknown_extensions(course.assignment(name), {row.student for row in rows if row.assignment == name})
     for line in shortened([*told, *notes(rows)], "lines like these"):
         typer.echo(line)
 
@@ -106,23 +106,12 @@ def _gradebook_rows(
     course: Course, names: Sequence[str], url: str | None, submitted: Path
 ) -> tuple[Sequence[Row], list[str], str]:
     """The rows of nbgrader's gradebook, what is to be told of it, and what to call it; "" where there is none."""
-    root = course.file.parent
-    installed = importlib.util.find_spec("nbgrader") is not None
-    if url is not None and not installed:
-        raise UsageError("a gradebook is read by nbgrader, which is not installed: pip install 'warpgrade[classroom]'")
-    if url is None and (root / GRADEBOOK).is_file() and not installed:
-        typer.echo(f"{root / GRADEBOOK} is not read, since nbgrader is not installed", err=True)
-    settings = any((root / file).is_file() for file in (NBGRADER_SETTINGS, GRADEBOOK))
-    if url is None and not (settings and installed):
+    wanted = gradebook_url(course, url)
+    if not wanted:
         return (), [], ""
 
-    from grader.nbgrader_plugin.database import SQLITE, database_of, without_password
+    from grader.nbgrader_plugin.database import without_password
     from grader.nbgrader_plugin.export_plugins import rows_of_database
 
-    wanted = url or database_of(root)
-    if wanted.startswith(SQLITE) and not Path(wanted.removeprefix(SQLITE)).is_file():
-        if url is None:
-            return (), [], ""
-        raise UsageError(f"expected a gradebook at {url}, found none")
     rows, told = rows_of_database(wanted, course, submitted, names)
     return rows, told, without_password(wanted)

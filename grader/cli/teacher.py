@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from grader.cli.app import CORES, Number, OnDevice, Workers, app, course_here, say, solutions_folder
+from grader.cli.gradebook_here import extensions_there
 from grader.errors import GraderError, UsageError
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ def grade(
         require_sandbox,
     )
     from grader.classroom import grade as grade_class
+    from grader.export_notes import unknown_extensions
     from grader.gradebook import PartialResults, write_results
     from grader.intake import student_name_problem
     from grader.judging import judge_task, require_device_once
@@ -74,11 +76,16 @@ def grade(
         for student, why in refused.items()
     ]
     moments = {student: timestamp_of(folder) for student, folder in handed_in.items()}
+    extended, told = extensions_there(course, policy)
+    for line in (*filter(None, [told]), *unknown_extensions(policy, (*found, *absent, *refused))):
+        typer.echo(line, err=True)
     waiting = [not_judged(task, policy, "the run was ended before this submission was judged") for task in tasks]
     partial = PartialResults(results, policy.name, by_student(waiting, without))
 
     def with_late(verdict: Verdict) -> Verdict:
-        return with_penalty(verdict, course.grading.late, policy.due, moments[verdict.student])
+        student = verdict.student
+        more = extended.get(student, timedelta())
+        return with_penalty(verdict, course.grading.late, policy.due_for(student), moments[student], more)
 
     try:
         with partial, progress_bar(f"grading {policy.name}") as show:

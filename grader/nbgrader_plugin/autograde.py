@@ -59,6 +59,7 @@ class CourseAutograde(CourseConverter, Autograde):
         self.kernels: dict[str, bytes] = {}
         self.given: dict[str, frozenset[float]] = {}  # see ``bonuses``
         self.giving: dict[str, frozenset[float]] = {}
+        self.late_seconds: dict[str, float] = {}  # of those whose extension is course.yml's; for ``LatePenalty``
 
     def start(self) -> None:
         """Autograde ``coursedir.assignment_id``, of the students of ``coursedir.student_id``.
@@ -177,8 +178,11 @@ class CourseAutograde(CourseConverter, Autograde):
         with self._gradebook() as gradebook:
             for student, verdict in self.verdicts.items():
                 moment = timestamp_of(due[student])
-                extension = extension_of(gradebook, assignment.name, student) or timedelta()
-                verdicts.append(with_penalty(verdict, course.grading.late, assignment.due, moment, extension))
+                due_at, extension = assignment.due_for(student), timedelta()
+                if student not in assignment.extensions:
+                    extension = extension_of(gradebook, assignment.name, student) or timedelta()
+                verdicts.append(with_penalty(verdict, course.grading.late, due_at, moment, extension))
+        self.late_seconds = {v.student: v.late_seconds for v in verdicts if v.student in assignment.extensions}
         folder = course.file.parent / RESULTS
         try:
             self.given = dict(bonuses.given(folder, assignment.name))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import ClassVar
 
@@ -19,11 +19,11 @@ from grader.class_folder import submissions, timestamp_of
 from grader.course import Course
 from grader.errors import UsageError
 from grader.export import WRITERS, rows_of
-from grader.export_notes import notes, of_other_points, other_points_note, shortened
+from grader.export_notes import notes, of_other_points, other_points_note, shortened, unknown_extensions
 from grader.export_row import Row
 from grader.gradebook import RESULTS, known_results, write_atomically
 from grader.nbgrader_plugin.database import differences, without_password
-from grader.nbgrader_plugin.grade_rows import HandedInAt, HandedInBy, due_dates, rows
+from grader.nbgrader_plugin.grade_rows import HandedInAt, HandedInBy, due_dates, extensions_in, rows
 from grader.nbgrader_plugin.late_penalty import course_of_converter
 
 
@@ -48,11 +48,14 @@ class CsvExport(CsvExportPlugin):
             assignments=names,
             students=students,
             due=due_dates(course),
+            extensions=extensions_in(course),
         )
         graded = {row.assignment for row in found}
         told = differences(gradebook, course)
         for policy in course.assignments.values():
             verdicts = (known_results(course.file.parent / RESULTS, policy.name) or {}).values()
+            if policy.name in graded and not students:
+                told += unknown_extensions(policy, {row.student for row in found if row.assignment == policy.name})
             if policy.name in graded:
                 told += [other_points_note(policy.name, of) for of in (of_other_points(verdicts, policy),) if of]
             elif not names or policy.name in names:  # graded by `grader grade`
@@ -94,11 +97,26 @@ def rows_of_database(
                 students_in(submitted),
                 assignments=assignments,
                 due=due_dates(course),
+                extensions=extensions_in(course),
             )
             return found, differences(gradebook, course, assignments)
     except (SQLAlchemyError, InvalidEntry, ImportError) as error:
-        why = next(iter(str(error).splitlines()), type(error).__name__)
-        raise UsageError(f"the gradebook at {without_password(url)} cannot be read: {why}") from error
+        raise _unreadable(url, error) from error
+
+
+def extensions_of_database(url: str, course: Course, assignment: str) -> dict[str, timedelta]:
+    """The extensions in the gradebook at a database's URL, by student. Raises UsageError where it cannot be read."""
+    try:
+        with Gradebook(url, course.course.id) as gradebook:
+            found = {str(s.student.id): s.extension for s in gradebook.assignment_submissions(assignment)}
+            return {student: found[student] for student in sorted(found) if found[student]}
+    except (SQLAlchemyError, InvalidEntry, ImportError) as error:
+        raise _unreadable(url, error) from error
+
+
+def _unreadable(url: str, error: Exception) -> UsageError:
+    why = next(iter(str(error).splitlines()), type(error).__name__)
+    return UsageError(f"the gradebook at {without_password(url)} cannot be read: {why}")
 
 
 def submitted_in(folder: Path) -> HandedInAt:

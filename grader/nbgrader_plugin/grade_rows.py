@@ -51,12 +51,14 @@ def rows(
     assignments: Collection[str] = (),
     students: Collection[str] = (),
     due: Mapping[str, datetime | None] | None = None,
+    extensions: Mapping[str, Mapping[str, float]] | None = None,
     now: datetime | None = None,
 ) -> tuple[Row, ...]:
     """Rows in the gradebook's order of assignments, then students; of those given only, if any are given.
 
-    ``due``: course.yml's dates by assignment, None where there is none; the gradebook's counts for others alone. An
-    assignment without cells has no rows: nbgrader has not graded it, and no score is to be had from it.
+    ``due``: course.yml's dates by assignment, None where there is none; the gradebook's counts for others alone.
+    ``extensions``: course.yml's, in seconds, by assignment and student; the gradebook's count for others alone.
+    An assignment without cells has no rows: nbgrader has not graded it, and no score is to be had from it.
     Last come those who have handed in and are in no gradebook: nobody has autograded them, or their names are refused.
     """
     made = []
@@ -64,7 +66,7 @@ def rows(
         if (assignments and assignment.name not in assignments) or not has_cells(assignment):
             continue
         due_at = (due or {}).get(assignment.name, in_utc(assignment.duedate))
-        waits_until = not_due(due_at, now or datetime.now(UTC))
+        extended = (extensions or {}).get(assignment.name, {})
         known = list(gradebook.students)
         others = sorted(set(handed_in_by(assignment.name)) - {student.id for student in known})
         for student in (*known, *map(_Unknown, others)):
@@ -75,7 +77,9 @@ def rows(
             except MissingEntry:
                 submission = None
             moment = handed_in_at(assignment.name, student.id)
-            row = _row(assignment, student, submission, moment, late, due_at)
+            extension = timedelta(seconds=extended.get(student.id, _seconds_more(submission)))
+            row = _row(assignment, student, submission, moment, late, due_at, extension)
+            waits_until = not_due(None if due_at is None else due_at + extension, now or datetime.now(UTC))
             if row.why == NOTHING_HANDED_IN and waits_until:
                 why = f"{NOTHING_HANDED_IN}, {waits_until}"
                 parts = dict.fromkeys(row.parts)
@@ -86,7 +90,8 @@ def rows(
 
 def row_of(gradebook: Gradebook, course: Course, assignment: str, student: str) -> Row:
     """The row of one who is in the gradebook, by course.yml's dates and policy, as in exports."""
-    (row,) = rows(gradebook, course.grading.late, assignments=(assignment,), students=(student,), due=due_dates(course))
+    late, due, extensions = course.grading.late, due_dates(course), extensions_in(course)
+    (row,) = rows(gradebook, late, assignments=(assignment,), students=(student,), due=due, extensions=extensions)
     return row
 
 
@@ -95,13 +100,30 @@ def due_dates(course: Course) -> dict[str, datetime | None]:
     return {name: assignment.due for name, assignment in course.assignments.items()}
 
 
+def extensions_in(course: Course) -> dict[str, Mapping[str, float]]:
+    """By how many seconds each assignment is due later for whom, by course.yml."""
+    return {name: assignment.extensions for name, assignment in course.assignments.items()}
+
+
 def has_cells(assignment: Any) -> bool:
     """Whether the gradebook has a cell of the assignment that can have a score."""
     return any(notebook.grade_cells for notebook in assignment.notebooks)
 
 
+def _seconds_more(submission: Any) -> float:
+    """The gradebook's extension."""
+    extension: timedelta | None = submission.extension if submission is not None else None
+    return extension.total_seconds() if extension is not None else 0.0
+
+
 def _row(
-    assignment: Any, student: Any, submission: Any, moment: datetime | bool | None, late: Late, due: datetime | None
+    assignment: Any,
+    student: Any,
+    submission: Any,
+    moment: datetime | bool | None,
+    late: Late,
+    due: datetime | None,
+    extension: timedelta,
 ) -> Row:
     grades = [grade for notebook in submission.notebooks for grade in notebook.grades] if submission is not None else []
     parts: dict[str, float | None] = {}
@@ -114,7 +136,6 @@ def _row(
             parts[grade.name] = None if waits(grade) else grade.score
     why = _why(submission, grades, moment)
     handed_in = in_utc(submission.timestamp) if submission is not None else None
-    extension = (submission.extension if submission is not None else None) or timedelta()
     after = seconds_late(None if due is None else due + extension, handed_in)
     raw = off = score = None
     if not why or why == NOTHING_HANDED_IN:

@@ -6,6 +6,7 @@ In: a student's score and how late they were, by nbgrader's gradebook, extension
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from pathlib import Path
 
 from nbgrader.plugins import LateSubmissionPlugin
@@ -21,7 +22,19 @@ class LatePenalty(LateSubmissionPlugin):
         """Points off ``score``, percent of it. Raises CourseError."""
         if not math.isfinite(score):
             return 0.0
-        return penalty(course_of_converter(self.parent).grading.late, total_seconds_late, score)
+        # nbgrader's seconds know of its gradebook's extensions, not of course.yml's.
+        seconds = _of_this_run(self.parent).get(student_id, total_seconds_late)
+        return penalty(course_of_converter(self.parent).grading.late, seconds, score)
+
+
+def _of_this_run(parent: object) -> Mapping[str, float]:
+    """How late those are for whom course.yml has an extension, by the autograde that a plugin is part of."""
+    while parent is not None:
+        found: Mapping[str, float] | None = getattr(parent, "late_seconds", None)
+        if found is not None:
+            return found
+        parent = getattr(parent, "parent", None)
+    return {}
 
 
 def course_of_converter(parent: object) -> Course:

@@ -16,7 +16,7 @@ import tiny_notebook as notebook
 from live_markup import Markup
 
 from grader.classroom import Task
-from grader.gradebook import known_results, write_results
+from grader.gradebook import known_results, read_results, write_results
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 # A date that somebody has set with Formgrader's pencil, and an extension.
@@ -197,6 +197,57 @@ def test_an_extension_is_in_the_results(graded: Path, python: Run, nbgrader_comm
         "ada": (0, True),
         "bob": (2 * 86400, False),
     }
+
+
+GRADE = """\
+import sys
+import class_judges, grader.judging
+grader.judging.judge_task = class_judges.full_marks
+from grader.cli import main
+sys.argv = ["grader", "grade", "01", "--workers", "1", "--results", "other"]
+main()
+"""
+
+
+def test_grader_grade_counts_the_extensions_of_the_courses_gradebook_and_says_so(graded: Path, python: Run) -> None:
+    assert python(EDITED).returncode == 0
+    done = python(GRADE)
+    assert (done.returncode, "extensions of nbgrader's gradebook count for bob\n" in done.stderr) == (0, True), done
+    late = {verdict.student: verdict.late_seconds > 0 for verdict in read_results(graded / "other/01.json")}
+    assert late == {"ada": True, "bob": False}
+    course = graded / "course.yml"
+    course.write_text(course.read_text().replace("    due:", "    extensions: {bob: 1 h}\n    due:"))
+    done = python(GRADE)
+    assert (done.returncode, "of nbgrader's gradebook" in done.stderr) == (0, False), done
+    assert all(verdict.late_seconds > 0 for verdict in read_results(graded / "other/01.json"))
+    (graded / "gradebook.db").write_bytes(b"x" * 5000)
+    course.write_text(course.read_text().replace("    extensions: {bob: 1 h}\n", ""))
+    done = python(GRADE)
+    assert (done.returncode, "; extensions in it do not count here" in done.stderr) == (0, True), done
+
+
+PENALTIES = """\
+from nbgrader.api import Gradebook
+with Gradebook("sqlite:///gradebook.db", "tiny") as found:
+    print({s.student.id: s.late_submission_penalty > 0 for s in found.assignment_submissions("01")})
+"""
+
+
+def test_an_extension_of_course_yml_counts_in_autograde_feedback_and_export(
+    graded: Path, python: Run, nbgrader_command: Run
+) -> None:
+    course = graded / "course.yml"
+    course.write_text(course.read_text().replace("    due:", "    extensions: {bob: 2 d}\n    due:"))
+    assert nbgrader_command("generate_feedback", "01").returncode == 0
+    assert "due 2027-03-03 23:59+00:00 (extended)" in (graded / "feedback/bob/01/doubling.html").read_text()
+    assert "due 2027-03-01 23:59+00:00<" in (graded / "feedback/ada/01/doubling.html").read_text()
+    assert nbgrader_command("autograde", "01", "--force", before=handed_in.FAKE_CLASS, FAKE_GPU="1").returncode == 0
+    assert python(PENALTIES).stdout == "{'ada': True, 'bob': False}\n"
+    late = {verdict.student: verdict.penalty > 0 for verdict in read_results(graded / "results/01.json")}
+    assert late == {"ada": True, "bob": False}
+    assert nbgrader_command("export").returncode == 0
+    rows = {row["student_id"]: row for row in csv.DictReader((graded / "grades.csv").read_text().splitlines())}
+    assert (rows["bob"]["late_submission_penalty"], rows["ada"]["late_submission_penalty"] > "0.0") == ("0.0", True)
 
 
 def test_a_policy_that_scales_now_is_told_to_those_who_wait(graded: Path, nbgrader_command: Run) -> None:

@@ -110,6 +110,20 @@ def test_late_is_counted_from_the_due_date_of_course_yml(gradebook: Gradebook) -
     assert (ada.due, ada.timestamp) == ("2027-03-03T00:59:00+02:00", "2027-03-03T10:00:00+00:00")
 
 
+def test_an_extension_of_course_yml_counts_before_the_gradebooks(gradebook: Gradebook) -> None:
+    for student in ("ada", "bob"):
+        autograded(gradebook, student, "2027-03-03T10:00:00+00:00", correctness=60.0, speed=20.0)
+        gradebook.grant_extension("01", student, days=1)
+    due = datetime(2027, 3, 1, 22, 59, tzinfo=UTC)
+    known = {"due": {"01": due}, "extensions": {"01": {"ada": 0.0, "cy": 10 * 86400.0}}}
+    assert by_student(gradebook, **known, now=due + timedelta(days=9)) == {
+        "ada": (80, 16, 64),
+        "bob": (80, 8, 72),
+        "cy": (None,) * 3,
+    }
+    assert by_student(gradebook, **known, now=due + timedelta(days=11))["cy"] == (0, 0, 0)
+
+
 def test_an_assignment_without_cells_has_no_rows(gradebook: Gradebook) -> None:
     gradebook.add_assignment("05", duedate="2027-03-01T22:59:00+00:00")
     from grader.nbgrader_plugin.grade_rows import rows
