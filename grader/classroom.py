@@ -20,6 +20,8 @@ from grader.errors import CourseError, Fault, GraderError, UsageError
 from grader.judge import RACES_LATER
 from grader.late import not_due
 from grader.records import NOTHING_HANDED_IN, CheckResult, PartScore, State, Verdict, date_now
+from grader.sandbox.levels import reaches
+from grader.sandbox.walls import level_for, offer
 from grader.scoring import score, settled
 from grader.worker_pool import WorkerPool
 
@@ -50,9 +52,16 @@ class Task:
 
 
 def require_sandbox(course: Course) -> None:
-    """Raise UsageError where course.yml demands more of a class's sandbox than there is."""
-    if course.grading.sandbox == "strict":
-        raise UsageError(f"{course.file} demands the sandbox level 'strict'; this version reaches 'limits'")
+    """Raise UsageError where course.yml demands more of a class's sandbox than this machine offers."""
+    demanded = course.grading.sandbox
+    for module, what in (("grader.recorder", "students' Python"), ("grader.runner", "students' kernels")):
+        level = level_for(module)
+        if not reaches(level, demanded):
+            reasons = "; ".join(offer().missing) or "kernels can run on a GPU, and are not walled in there yet"
+            raise UsageError(
+                f"{course.file} demands the sandbox level {demanded!r}; for {what} this machine reaches {level!r} "
+                f"({reasons})"
+            )
 
 
 def grade(

@@ -8,9 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import AfterValidator, AwareDatetime, BeforeValidator, Field, Strict
+
+from grader.sandbox.levels import LEVELS, SandboxLevel
 
 _SECONDS = {"ms": 0.001, "s": 1, "min": 60, "h": 3600, "d": 86400}
 _BYTES = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
@@ -99,11 +101,7 @@ Identifier = Annotated[
     _form(r"[A-Za-z0-9][A-Za-z0-9_.-]*", "letters, digits, '.', '_' and '-', as it names files"),
 ]
 Sha256 = Annotated[str, _form(r"[0-9a-f]{64}", "64 digits and letters a to f, as a release notes them")]
-Sandbox = Annotated[
-    Literal["limits", "strict"],
-    # "strict" is read, so that a course can be prepared for it; grading then refuses.
-    _form("limits|strict", "'limits', the only level that there is so far"),
-]
+Sandbox = Annotated[SandboxLevel, _form("|".join(LEVELS), f"one of {', '.join(map(repr, LEVELS))}")]
 Points = Annotated[float, BeforeValidator(_points)]
 Fraction = Annotated[float, BeforeValidator(_fraction)]
 Due = Annotated[AwareDatetime, BeforeValidator(_due)]

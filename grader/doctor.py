@@ -17,8 +17,10 @@ from packaging.version import InvalidVersion, Version
 from grader.children import Children
 from grader.clocks import GpuState
 from grader.errors import Fault
+from grader.sandbox.levels import LEVELS, SandboxLevel
 from grader.sandbox.limits import Limits
 from grader.sandbox.time_runs import gpu_state
+from grader.sandbox.walls import level_for, offer
 
 MINIMUM_PYTHON = (3, 11)
 # numba-cuda 0.30 cannot compile any kernel from this NumPy on.
@@ -122,12 +124,22 @@ def speed_here(state: GpuState) -> Examined:
     return Examined("speed", True, ", ".join(parts))
 
 
+# What each level means for who grades the work of strangers.
+_LEVELS: dict[SandboxLevel, str] = {
+    "limits": "student code runs in processes of its own with limits on time, memory, files and output, but can read "
+    "your files and use the network; grade strangers' work on a machine without secrets",
+    "restricted": "student code reads no file but Python's own, writes none, and has no network, no other process and "
+    "no privilege",
+    "isolated": "student code reads no file but Python's own, writes none, has no network, no other process and no "
+    "privilege, and is in namespaces of its own",
+}
+
+
 def _sandbox() -> tuple[Examined, ...]:
-    return (
-        Examined(
-            "sandbox",
-            None,
-            "level 'limits': student code runs in processes of its own with limits on time, memory, files and "
-            "output, but can read your files and use the network; grade strangers' work on a machine without secrets",
-        ),
-    )
+    found = offer()
+    strongest = found.level == LEVELS[-1]
+    rows = [Examined("sandbox", strongest or None, f"level {found.level!r}: {_LEVELS[found.level]}")]
+    rows += [Examined("sandbox", None, f"a stronger level: {why}") for why in found.missing]
+    if level_for("grader.runner") != found.level:
+        rows.append(Examined("sandbox", None, "what compiles kernels is at level 'limits', as it may use a GPU"))
+    return tuple(rows)

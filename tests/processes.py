@@ -22,6 +22,14 @@ def alive(pids: set[int]) -> set[int]:
     return pids & set(_parents())
 
 
+def jobs(pid: int, module: str) -> set[int]:
+    """Those of its descendants that a warm child, run as ``module``, has forked: at work for one submission each."""
+    parents = _parents()
+    warm = {process for process in descendants(pid) if module in _command(process)}
+    # What starts one, bubblewrap, says its name too.
+    return {process for process in warm if (above := parents.get(process)) in warm and "bwrap" not in _command(above)}
+
+
 def wait_until(what: Callable[[], object], seconds: float = 60.0) -> bool:
     """Whether ``what()`` comes to hold within ``seconds``."""
     deadline = time.monotonic() + seconds
@@ -30,6 +38,17 @@ def wait_until(what: Callable[[], object], seconds: float = 60.0) -> bool:
             return False
         time.sleep(0.02)
     return True
+
+
+def _command(pid: int) -> str:
+    file = Path(f"/proc/{pid}/cmdline")
+    if not file.parent.parent.joinpath("self").exists():
+        command = ["ps", "-p", str(pid), "-o", "command="]
+        return subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    try:
+        return file.read_text(errors="replace")
+    except OSError:
+        return ""
 
 
 def _parents() -> dict[int, int]:

@@ -112,10 +112,15 @@ def test_without_solutions_what_needs_them_says_so(root: Path) -> None:
     assert_one_sentence(grader("lint", "01", cwd=root), "this command needs the course's solutions")
 
 
-def test_a_sandbox_level_that_is_not_reached_is_refused(root: Path) -> None:
-    (root / "course.yml").write_text(f"grading: {{sandbox: strict}}\n{tiny.COURSE}")
+def test_a_sandbox_level_that_is_not_reached_is_refused_before_anything_is_judged(root: Path) -> None:
+    (root / "course.yml").write_text(f"grading: {{sandbox: isolated}}\n{tiny.COURSE}")
     tiny.write_kernels(root / "submitted/ada/01")
-    assert_one_sentence(grader("grade", "01", cwd=root), "demands the sandbox level 'strict'; this version reaches")
+    done = grader("grade", "01", cwd=root, WARPGRADE_SANDBOX="limits")
+    assert_one_sentence(
+        done, "demands the sandbox level 'isolated'; for students' Python this machine reaches 'limits'"
+    )
+    assert not (root / "results").exists()
+    assert_one_sentence(grader("grade", "01", cwd=root, WARPGRADE_SANDBOX="none"), "WARPGRADE_SANDBOX is 'none'")
 
 
 def test_native_windows_is_refused_in_one_sentence(
@@ -292,7 +297,7 @@ def test_a_gpu_that_is_not_there_is_refused_before_anything_is_judged(root: Path
     for folder in ("submitted/ada/01", "solutions/01"):
         (root / folder / "kernels.py").write_text(marks + tiny.KERNELS)
     # Where there is a GPU it must not be seen, or this would judge on it.
-    done = grader(*arguments, "--device", "cuda", cwd=root, CUDA_VISIBLE_DEVICES="")
+    done = grader(*arguments, "--device", "cuda", cwd=root, CUDA_VISIBLE_DEVICES="", WARPGRADE_SANDBOX="limits")
     said = "needs a GPU, and Numba can use none here; `grader doctor` says what is missing"
     assert_one_sentence(done, f"--device cuda {said}")
     assert done.stdout == ""
@@ -304,10 +309,10 @@ def test_unusable_results_are_noticed_before_anything_is_judged(root: Path, plac
     (root / "01/01.csv").mkdir(parents=True)
     (root / "submitted/ada/01").mkdir(parents=True)
     (root / "submitted/ada/01/kernels.py").write_text(f"open({str(root / 'judged')!r}, 'w')\n")
-    done = grader("grade", "01", "--results", place, cwd=root)
+    done = grader("grade", "01", "--results", place, cwd=root, WARPGRADE_SANDBOX="limits")
     assert_one_sentence(done, place)
     assert not (root / "judged").exists()
-    assert grader("grade", "01", "--workers", "1", cwd=root).returncode == 0
+    assert grader("grade", "01", "--workers", "1", cwd=root, WARPGRADE_SANDBOX="limits").returncode == 0
     assert (root / "judged").exists()  # else the first half proves nothing
 
 
@@ -389,7 +394,7 @@ def test_doctor_says_what_is_here_and_what_is_missing(tmp_path: Path) -> None:
     for what in ("Python", "numba", "numpy", "GPU", "sandbox", "runner"):
         assert any(line.split()[1:2] == [what] for line in done.stdout.splitlines()), what
     # What is fine, and could give more, is neither a problem nor "open", which of a sandbox would be read as a fault.
-    assert "note  sandbox " in done.stdout
+    assert "note  sandbox " in grader("doctor", cwd=tmp_path, WARPGRADE_SANDBOX="limits").stdout
     assert "open" not in {line.split()[0] for line in done.stdout.splitlines() if line[:1].strip()}
 
 

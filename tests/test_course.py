@@ -147,7 +147,7 @@ def test_policy_cannot_be_changed(tmp_path: Path) -> None:
             "title: R\n    extensions: {ada: 2 d}",
             "expected a key 'due', since there are extensions",
         ),
-        ("grading: {", "grading: {sandbox: limit, ", ":2: grading.sandbox: expected 'limits', the only level that th"),
+        ("grading: {", "grading: {sandbox: limit, ", ":2: grading.sandbox: expected one of 'limits', 'restricted', 'i"),
         ("without_gpu: scale", "without_gpu: guess", "without_gpu: expected 'wait' or 'scale', found 'guess'"),
         ("baseline_threads: 4", "baseline_threads: many", "baseline_threads: expected a whole number, found 'many'"),
         ("min_speedup: 3", "min_speedup: .inf", "min_speedup: expected a finite number, found inf"),

@@ -39,4 +39,4 @@ def handle(request: Message) -> Message:
 
 
 if __name__ == "__main__":
-    serve(handle, warm_up)
+    serve(handle, warm_up, hidden=True)

@@ -19,11 +19,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 
 import grader
 from grader.errors import ChildFault
+from grader.sandbox.levels import SandboxLevel
 from grader.sandbox.protocol import HOME_PREFIX, VERSION
+from grader.sandbox.walls import NO_WALL, Wall, level_for, searched_folders, wall_at
 
 # Importing Numba takes a second from a warm disk, and minutes from a cold network file system.
 START_SECONDS = 180.0
@@ -34,6 +37,9 @@ TAIL_BYTES = 2000
 _NEEDED = ("grader", "numba", "numpy", "llvmlite", "pydantic", "numba_cuda")
 _DEVICE_VARIABLES = ("CUDA_", "NVIDIA_", "LD_LIBRARY_PATH", "CONDA_PREFIX")
 _DEVICE_MODULE = "grader.runner"
+# A child that can write no file cannot remove its folder either, after a parent that was killed.
+_REMOVING = ("/bin/sh", "-c", '"$@"; status=$?; rm -rf -- "$0"; exit $status')
+_PYTHON = (sys.executable, "-P", "-s")
 
 
 class Zygote:
@@ -45,9 +51,10 @@ class Zygote:
     def __init__(self, module: str, under: Sequence[str], close_seconds: float) -> None:
         """Start it, and wait until it is ready. For ``under`` and ``close_seconds`` see ``WarmChild``.
 
-        Raises ChildFault where it does not start.
+        A child that is started under another program has no wall. Raises ChildFault where it does not start.
         """
         self._module = module
+        self.wall = NO_WALL if under else _wall(module, level_for(module))
         self._close_seconds = close_seconds
         with contextlib.ExitStack() as until_closed:
             self.home = Path(tempfile.mkdtemp(prefix=HOME_PREFIX)).resolve()
@@ -70,10 +77,11 @@ class Zygote:
         self._until_closed.close()
 
     def _popen(self, under: Sequence[str], theirs: socket.socket) -> subprocess.Popen[bytes]:
-        python = [sys.executable, "-P", "-s", "-m", self._module]
+        home = str(self.home)
+        wall = [*_REMOVING, home, *self.wall.under, "--ro-bind", home, home] if self.wall.under else []
         try:
             return subprocess.Popen(  # noqa: S603
-                [*under, *python, str(theirs.fileno()), str(self.home)],
+                [*under, *wall, *_PYTHON, "-m", self._module, str(theirs.fileno()), home],
                 env=child_environment(self._module, self.home),
                 cwd=self.home,
                 stdin=subprocess.DEVNULL,
@@ -118,6 +126,11 @@ class Zygote:
         self._stderr.seek(0, os.SEEK_END)
         self._stderr.seek(max(0, self._stderr.tell() - TAIL_BYTES))
         return self._stderr.read().decode(errors="replace").strip() or f"exit status {status}"
+
+
+@lru_cache(maxsize=8)
+def _wall(module: str, level: SandboxLevel) -> Wall:
+    return wall_at(level, searched_folders(_PYTHON, child_environment(module, Path("/")), _NEEDED))
 
 
 def child_environment(module: str, home: Path) -> dict[str, str]:

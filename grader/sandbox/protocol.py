@@ -32,8 +32,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from grader.sandbox.confine import confine, hide
 from grader.sandbox.frames import FrameError, Message, read_message, write_message
 from grader.sandbox.job_processes import has_ended, kill_group, starved_seconds
+from grader.sandbox.levels import Confinement
 from grader.sandbox.limits import Limits, apply_to_this_process, next_request
 
 __all__ = ["FrameError", "Message", "serve"]
@@ -52,9 +54,11 @@ _FIRST_FREE_FD = 10
 Handler = Callable[[Message], Message]
 
 
-def serve(handle: Handler, warm_up: Callable[[], None]) -> None:
+def serve(handle: Handler, warm_up: Callable[[], None], *, hidden: bool = False) -> None:
     """Be a warm child: call ``warm_up`` once, say READY, then fork one job per request until the parent is
     gone.
+
+    ``hidden``: jobs, though they are of the same user, can look into none of each other's memory, nor into the child's.
 
     ``handle`` runs in the jobs only, with stdout and stderr already going to the parent's print pipe. A
     MemoryError that it raises is reported as the job's end of kind "memory"; other exceptions as "exit".
@@ -64,6 +68,8 @@ def serve(handle: Handler, warm_up: Callable[[], None]) -> None:
     control = socket.socket(fileno=int(sys.argv[1]))
     home = Path(sys.argv[2]) if len(sys.argv) > 2 else None
     control.set_inheritable(False)
+    if hidden:
+        hide()
     for root in filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep)):
         site.addsitedir(root)  # a package from `pip install --target` may bring a .pth file, as numba-cuda does
     warm_up()
@@ -185,6 +191,7 @@ class _Zygote:
             os.chdir(folder)
             os.umask(0o077)
             os.environ.update(HOME=folder, TMPDIR=folder)
+            confine(Confinement.from_json(order["confinement"]))
             write_message(reply, Message({"ready": VERSION}))
             while True:
                 message = read_message(request, REQUEST_BYTES, time.monotonic() + REQUEST_SECONDS)

@@ -126,8 +126,11 @@ class WarmChild:
             self._kept = None
 
     def _after(self, lost: ZygoteLost) -> None:
+        numbers_are_ours = self._zygote is None or self._zygote.wall.level != "isolated"
         self.close()
-        _kill_orphans(lost.pid)
+        # In a namespace of their own jobs have other numbers, and none outlives its first process.
+        if numbers_are_ours:
+            _kill_orphans(lost.pid)
 
 
 class _KeptJob:
@@ -174,7 +177,12 @@ def _order(zygote: Zygote, limits: Limits, until_it_ends: contextlib.ExitStack, 
         ours = (request_w, reply_r, print_r)
         for fd in ours:
             os.set_blocking(fd, False)
-        order = {"limits": limits.as_json(), "folder": str(folder), "stays": stays}
+        order = {
+            "limits": limits.as_json(),
+            "confinement": zygote.wall.confinement.as_json(),
+            "folder": str(folder),
+            "stays": stays,
+        }
         try:
             socket.send_fds(zygote.control, [json.dumps(order).encode() + b"\n"], (request_r, reply_w, print_w))
         except OSError as error:

@@ -15,6 +15,7 @@ from grader.problem import Inputs, Output
 from grader.records import Failure
 from grader.sandbox.limits import Limits
 from grader.sandbox.record import Call, record
+from grader.sandbox.walls import VARIABLE
 from grader.sandbox.warm_child import WarmChild
 
 # A slow machine makes no test wrong.
@@ -45,6 +46,14 @@ Recorded = Callable[..., LaunchPlan | Failure]
 
 @pytest.fixture(scope="session")
 def recorder() -> Iterator[WarmChild]:
+    with WarmChild("grader.recorder") as child:
+        yield child
+
+
+@pytest.fixture
+def open_recorder(monkeypatch: pytest.MonkeyPatch) -> Iterator[WarmChild]:
+    """A recorder whose jobs may write files and start programs: for texts that tell what they see in there."""
+    monkeypatch.setenv(VARIABLE, "limits")
     with WarmChild("grader.recorder") as child:
         yield child
 

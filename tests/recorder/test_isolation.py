@@ -53,11 +53,11 @@ def f(out):
 
 
 def test_nothing_of_kernels_py_runs_in_the_trusted_process_or_the_warm_child(
-    recorder: WarmChild, tmp_path: Path
+    open_recorder: WarmChild, tmp_path: Path
 ) -> None:
     path = tmp_path / "marks"
     call = Call("f", {"out": Output((1,), np.float32)})
-    plans = record(recorder, MARKING.format(path=str(path)).encode(), [call], DEFAULT, LIMITS)
+    plans = record(open_recorder, MARKING.format(path=str(path)).encode(), [call], DEFAULT, LIMITS)
     assert isinstance(plans, tuple), plans
     marks = [line.rsplit(" ", 2) for line in path.read_text().splitlines()]
     assert {where for where, _, _ in marks} == {
@@ -82,7 +82,7 @@ def test_the_request_to_the_recorder_holds_no_input_value() -> None:
     assert b"257" in frame
 
 
-def test_an_argument_leads_to_no_input_value(recorder: WarmChild, tmp_path: Path) -> None:
+def test_an_argument_leads_to_no_input_value(open_recorder: WarmChild, tmp_path: Path) -> None:
     rng = np.random.default_rng(12)
     inputs: Inputs = {"x": rng.normal(size=100), "s": np.float64(rng.normal()), "out": Output((1,), np.float64)}
     path = tmp_path / "seen"
@@ -111,7 +111,7 @@ def f(x, s, out):
                 file.write(__import__("struct").pack("d", thing))
     kernel[1, 1](out)
 """
-    plans = record(recorder, text.encode(), [Call("f", inputs)], DEFAULT, LIMITS)
+    plans = record(open_recorder, text.encode(), [Call("f", inputs)], DEFAULT, LIMITS)
     assert isinstance(plans, tuple), plans
     seen = path.read_bytes()
     assert text.encode() in seen  # it did get around

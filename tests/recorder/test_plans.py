@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -529,13 +531,13 @@ def test_every_way_to_import_numba_cuda_gives_the_stand_in(
 
 
 def test_every_name_of_the_real_numba_cuda_is_there_and_others_are_not(recorded: Recorded) -> None:
+    listing = "import numba.cuda as c; print(*[n for n in dir(c) if not n.startswith('_')])"
+    command = [sys.executable, "-W", "ignore", "-c", listing]
+    real = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    assert len(real) > 100
     body = f"""
-        import subprocess, sys
-        real = subprocess.run([sys.executable, "-W", "ignore", "-c",
-            "import numba.cuda as c; print(*[n for n in dir(c) if not n.startswith('_')])"],
-            capture_output=True, text=True, check=True).stdout.split()
-        missing = [name for name in real if not hasattr(cuda, name)]
-        assert len(real) > 100 and not missing, missing
+        missing = [name for name in {real!r} if not hasattr(cuda, name)]
+        assert not missing, missing
         for path in ("shared.array", "local.array", "const.array_like", "atomic.compare_and_swap", "atomic.add",
                      "blockIdx.x", "laneid", "shfl_down_sync", "ballot_sync", "libdevice.fma_rn"):
             thing = cuda

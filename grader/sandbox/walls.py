@@ -1,0 +1,184 @@
+"""Which wall this machine can put around a child, and how it is put there. Trusted process.
+
+In: the machine, and WARPGRADE_SANDBOX, the strongest level that is to be used. Out: for a child, the command that it is
+started under and what its jobs give up; for people, the level, and what a stronger one lacks.
+
+Namespaces are bubblewrap's work; Landlock and seccomp are the job's own (``confine``), under bubblewrap as well.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+
+from grader.errors import UsageError
+from grader.sandbox import landlock, system_calls
+from grader.sandbox.levels import LEVELS, Confinement, SandboxLevel
+
+VARIABLE = "WARPGRADE_SANDBOX"
+BUBBLEWRAP = "bwrap"
+# To start Python, from a slow disk.
+PROBE_SECONDS = 60.0
+# Of a GPU: Linux with NVIDIA's driver, Windows' Linux, Jetson. What CUDA needs of a wall is not settled.
+_GPU_FILES = ("/dev/nvidiactl", "/dev/dxg", "/dev/nvhost-ctrl")
+# What Python and compiled extensions open beside their own files, where it is there.
+_SYSTEM_LIBRARIES = ("/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/")
+_OF_THE_SYSTEM = (
+    *("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/share/zoneinfo", "/etc/ld.so.cache", "/etc/localtime"),
+    *("/dev/null", "/dev/zero", "/dev/urandom", "/proc/cpuinfo", "/proc/meminfo", "/sys/devices/system/cpu"),
+)
+# A fresh interpreter's own word on where it looks for modules: a .pth file may have added to it.
+_ASK = "import json, os, site, sys; [site.addsitedir(f) for f in sys.argv[1:]]; print(json.dumps(sys.path))"
+# Folders of packages have these beside them. Other entries of sys.path, such as a clone of ours, may hold anything.
+_INSTALLED = "*.dist-info"
+
+
+@dataclass(frozen=True)
+class Wall:
+    """Around the jobs of one child. ``under``: the command that starts it, which takes what follows as its own."""
+
+    level: SandboxLevel
+    under: tuple[str, ...] = ()
+    confinement: Confinement = field(default_factory=Confinement)
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What a machine offers: the strongest ``level``, and for each that it does not reach what is ``missing``."""
+
+    level: SandboxLevel
+    missing: tuple[str, ...] = ()
+
+
+NO_WALL = Wall("limits")
+
+
+def offer() -> Offer:
+    """What this machine offers. Raises UsageError where WARPGRADE_SANDBOX names no level."""
+    wanted = os.environ.get(VARIABLE, LEVELS[-1])
+    if wanted not in LEVELS:
+        raise UsageError(f"{VARIABLE} is {wanted!r}: expected one of {', '.join(LEVELS)}")
+    if wanted == LEVELS[0]:
+        return Offer(wanted, (f"{VARIABLE} is {wanted}",))
+    found = _offered()
+    return Offer(wanted, (f"{VARIABLE} is {wanted}",)) if LEVELS.index(wanted) < LEVELS.index(found.level) else found
+
+
+def level_for(module: str) -> SandboxLevel:
+    """The level of a child of this ``module``."""
+    return "limits" if module == "grader.runner" and has_gpu() else offer().level
+
+
+def wall_at(level: SandboxLevel, needed: tuple[Path, ...]) -> Wall:
+    """A wall around a child. ``needed``: folders of the packages that it imports, and where these look for others."""
+    if level == "limits":
+        return NO_WALL
+    readable = _readable(needed)
+    confinement = Confinement(readable if landlock.version() else None, system_calls=True)
+    return Wall(level, _bubblewrap(readable) if level == "isolated" else (), confinement)
+
+
+def has_gpu() -> bool:
+    """Whether a driver of a GPU's is loaded."""
+    return any(Path(file).exists() for file in _GPU_FILES)
+
+
+@lru_cache(maxsize=1)
+def _offered() -> Offer:
+    if sys.platform != "linux":
+        return Offer("limits", ("stronger levels need Linux",))
+    if not system_calls.is_known():
+        return Offer("limits", ("libseccomp is missing: install it (Debian, Ubuntu: apt-get install libseccomp2)",))
+    why_not = _why_no_namespaces()
+    if not why_not:
+        return Offer("isolated")
+    if not landlock.version():
+        return Offer("limits", (why_not, "the kernel has no Landlock: Linux 5.13 or newer, with lsm=landlock"))
+    return Offer("restricted", (why_not,))
+
+
+def _why_no_namespaces() -> str:
+    """Why bubblewrap cannot start a Python here; "" where it can."""
+    if shutil.which(BUBBLEWRAP) is None:
+        return "bubblewrap is missing: install it (Debian, Ubuntu: apt-get install bubblewrap)"
+    try:
+        done = subprocess.run(  # noqa: S603
+            [*_bubblewrap(_readable(())), sys.executable, "-I", "-S", "-c", ""],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=PROBE_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"bubblewrap cannot be started: {error}"
+    if done.returncode == 0:
+        return ""
+    return f"bubblewrap can make no namespaces here: {done.stderr.strip()[-200:] or f'exit status {done.returncode}'}"
+
+
+def _bubblewrap(readable: tuple[str, ...]) -> tuple[str, ...]:
+    program = [shutil.which(BUBBLEWRAP) or BUBBLEWRAP, "--unshare-all", "--die-with-parent", "--cap-drop", "ALL"]
+    # Of what is mounted below another, the upper first.
+    for path in sorted({*readable, *_of_the_interpreter()}):
+        if not path.startswith(("/dev/", "/proc/")):
+            program += ["--ro-bind-try", path, path]
+    return (*program, "--proc", "/proc", "--dev", "/dev")
+
+
+def _readable(needed: tuple[Path, ...]) -> tuple[str, ...]:
+    paths = sysconfig.get_paths()
+    # Shared libraries of an interpreter that brings its own.
+    libraries = {str(Path(prefix) / "lib") for prefix in (sys.base_prefix, sys.base_exec_prefix) if prefix != "/usr"}
+    standard = {paths["stdlib"], paths["platstdlib"], *libraries}
+    return tuple(sorted({*_OF_THE_SYSTEM, *standard, *_library_folders(), *map(str, needed)}))
+
+
+def _library_folders() -> set[str]:
+    """Where the system's loader finds shared libraries, CUDA's among them."""
+    ldconfig = shutil.which("ldconfig") or shutil.which("ldconfig", path="/sbin:/usr/sbin")
+    if ldconfig is None:
+        return set()
+    done = subprocess.run([ldconfig, "-p"], capture_output=True, text=True, errors="replace", check=False)  # noqa: S603
+    found = {str(Path(line.rpartition(" => ")[2]).parent) for line in done.stdout.splitlines() if " => /" in line}
+    return {folder for folder in found if not folder.startswith(_SYSTEM_LIBRARIES)}
+
+
+def _of_the_interpreter() -> set[str]:
+    """What it takes to start this Python: its program, by all the names on the way to it, and its settings."""
+    found = {str(Path(sys.prefix) / "pyvenv.cfg")}
+    program = Path(sys.executable)
+    while str(program) not in found:
+        found.add(str(program))
+        if program.is_symlink():
+            program = program.parent / program.readlink()
+    return {os.path.normpath(path) for path in found}
+
+
+def searched_folders(
+    python: tuple[str, ...], environment: dict[str, str], packages: tuple[str, ...]
+) -> tuple[Path, ...]:
+    """Where a child started as ``python``, in ``environment``, looks for modules.
+
+    Of an entry that no installer has filled only ``packages`` count: a course may lie beside ours.
+    """
+    roots = environment.get("PYTHONPATH", "").split(os.pathsep)
+    done = subprocess.run(  # noqa: S603
+        [*python, "-c", _ASK, *filter(None, roots)], env=environment, capture_output=True, text=True, check=True
+    )
+    folders: list[Path] = []
+    for entry in map(Path, json.loads(done.stdout)):
+        if not entry.is_absolute() or not entry.exists():
+            continue
+        if entry.is_file() or any(entry.glob(_INSTALLED)) or entry.name == "lib-dynload":
+            folders.append(entry)
+        else:
+            folders += [entry / name for name in packages if (entry / name).exists()]
+    return tuple(folders)

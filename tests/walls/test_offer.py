@@ -1,0 +1,109 @@
+"""Which wall a machine offers, what it is made of, and what is said where a stronger one is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import tiny_course as tiny
+
+from grader import doctor
+from grader.classroom import require_sandbox
+from grader.course import load_course
+from grader.errors import UsageError
+from grader.sandbox import landlock, system_calls, walls
+from grader.sandbox.levels import LEVELS, SandboxLevel, reaches
+
+REAL_OFFER = walls._offered
+
+
+@pytest.fixture(autouse=True)
+def _anew(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.delenv(walls.VARIABLE, raising=False)
+    REAL_OFFER.cache_clear()
+    yield
+    REAL_OFFER.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("bubblewrap", "landlock_version", "libseccomp", "level", "missing"),
+    [
+        ("", 7, True, "isolated", ""),
+        ("", 0, True, "isolated", ""),
+        ("bubblewrap is missing: install it", 1, True, "restricted", "bubblewrap is missing"),
+        ("bubblewrap is missing: install it", 0, True, "limits", "no Landlock"),
+        ("", 7, False, "limits", "libseccomp"),
+    ],
+)
+def test_a_level_is_what_its_parts_allow(
+    monkeypatch: pytest.MonkeyPatch,
+    bubblewrap: str,
+    landlock_version: int,
+    libseccomp: bool,
+    level: SandboxLevel,
+    missing: str,
+) -> None:
+    monkeypatch.setattr(walls.sys, "platform", "linux")
+    monkeypatch.setattr(walls, "_why_no_namespaces", lambda: bubblewrap)
+    monkeypatch.setattr(landlock, "version", lambda: landlock_version)
+    monkeypatch.setattr(system_calls, "is_known", lambda: libseccomp)
+    offer = walls.offer()
+    assert offer.level == level
+    assert missing in " ".join(offer.missing)
+    assert bool(offer.missing) == (level != "isolated")
+    notes = [row for row in doctor._sandbox() if row.what == "sandbox"]
+    assert f"level {level!r}" in notes[0].note
+    assert all(any(why in row.note for row in notes) for why in offer.missing)
+
+
+def test_other_systems_have_limits_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(walls.sys, "platform", "darwin")
+    assert walls.offer() == walls.Offer("limits", ("stronger levels need Linux",))
+
+
+@pytest.mark.parametrize("wanted", LEVELS)
+def test_a_variable_makes_it_weaker_never_stronger(monkeypatch: pytest.MonkeyPatch, wanted: SandboxLevel) -> None:
+    monkeypatch.setattr(walls, "_why_no_namespaces", lambda: "no namespaces")
+    monkeypatch.setattr(landlock, "version", lambda: 7)
+    monkeypatch.setattr(system_calls, "is_known", lambda: True)
+    monkeypatch.setattr(walls.sys, "platform", "linux")
+    monkeypatch.setenv(walls.VARIABLE, wanted)
+    assert walls.offer().level == ("restricted" if wanted == "isolated" else wanted)
+
+
+@pytest.mark.parametrize("offered", LEVELS)
+@pytest.mark.parametrize("demanded", LEVELS)
+def test_a_class_is_graded_at_the_level_that_the_course_demands_or_not_at_all(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, offered: SandboxLevel, demanded: SandboxLevel
+) -> None:
+    file = tmp_path / "course.yml"
+    file.write_text(f"grading: {{sandbox: {demanded}}}\n{tiny.COURSE}")
+    course = load_course(file)
+    monkeypatch.setattr(walls, "_offered", lambda: walls.Offer(offered, ("something is missing",)))
+    monkeypatch.setattr(walls, "has_gpu", lambda: False)
+    if reaches(offered, demanded):
+        require_sandbox(course)
+    else:
+        with pytest.raises(UsageError, match="something is missing"):
+            require_sandbox(course)
+
+
+def test_what_compiles_kernels_counts_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    file = tmp_path / "course.yml"
+    file.write_text(f"grading: {{sandbox: restricted}}\n{tiny.COURSE}")
+    monkeypatch.setattr(walls, "_offered", lambda: walls.Offer("isolated"))
+    monkeypatch.setattr(walls, "has_gpu", lambda: True)
+    with pytest.raises(UsageError, match="students' kernels this machine reaches 'limits'"):
+        require_sandbox(load_course(file))
+
+
+def test_a_clone_beside_the_package_is_not_readable_and_its_package_is(tmp_path: Path) -> None:
+    course, installed = tmp_path / "course", tmp_path / "installed"
+    for folder in (course / "grader", course / "solutions", installed / "numpy", installed / "numpy-2.dist-info"):
+        folder.mkdir(parents=True)
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\nprintf \'["", "relative", "/none", "{course}", "{installed}"]\'\n')
+    python.chmod(0o755)
+    found = walls.searched_folders((str(python),), {}, ("grader", "numpy"))
+    assert found == (course / "grader", installed)
