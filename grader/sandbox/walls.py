@@ -24,6 +24,7 @@ from grader.sandbox.levels import LEVELS, Confinement, SandboxLevel
 
 VARIABLE = "WARPGRADE_SANDBOX"
 BUBBLEWRAP = "bwrap"
+_RECORDER = "grader.recorder"
 # To start Python, from a slow disk.
 PROBE_SECONDS = 60.0
 # Of a GPU: Linux with NVIDIA's driver, Windows' Linux, Jetson. What CUDA needs of a wall is not settled.
@@ -72,8 +73,8 @@ def offer() -> Offer:
 
 
 def level_for(module: str) -> SandboxLevel:
-    """The level of a child of this ``module``."""
-    return "limits" if module == "grader.runner" and has_gpu() else offer().level
+    """The level of a child of this ``module``: all but the recorder may use a GPU, which no wall lets through yet."""
+    return "limits" if module != _RECORDER and has_gpu() else offer().level
 
 
 def wall_at(level: SandboxLevel, needed: tuple[Path, ...]) -> Wall:

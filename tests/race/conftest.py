@@ -15,7 +15,7 @@ from grader.children import Children
 from grader.judge import Candidate, Settings
 from grader.judged_race import Terms
 from grader.problem import Output, Problem, Sample, Work
-from grader.sandbox import launch
+from grader.sandbox import launch, walls
 from grader.sandbox.limits import Limits
 from grader.sandbox.warm_child import WarmChild
 from grader.submission import read_submission
@@ -159,6 +159,7 @@ def fake_children(tmp_path_factory):
 
     with pytest.MonkeyPatch.context() as patch, Children() as children:
         patch.setattr(launch, "child_environment", with_fake)
+        patch.setattr(walls, "has_gpu", lambda: True)
         children.runner = WarmChild("fake_gpu_runner")
         yield children, script
 
