@@ -29,6 +29,7 @@ from grader.course_values import (
     Extension,
     Fraction,
     Identifier,
+    ModuleName,
     Number,
     Percent,
     Points,
@@ -124,7 +125,9 @@ class Speed(Policy):
 class Assignment(Policy):
     """One assignment's policy. ``parts`` maps a part to its points; ``name`` is its key, say "03".
 
-    ``extensions`` maps students to seconds by which ``due`` is later for them; no release has it.
+    ``extensions`` maps students to seconds by which ``due`` is later for them; no release has it. ``imports`` are modules
+    that kernels.py may import besides those that any may (``grader.imports``).
+
     A release notes the hashes of the stub and of each notebook: what still has them has not been edited.
     """
 
@@ -135,6 +138,7 @@ class Assignment(Policy):
     parts: Annotated[Mapping[PartName, Points], Field(min_length=1)]
     limits: CheckLimits
     speed: Speed | None = None
+    imports: tuple[ModuleName, ...] = ()
     stub_sha256: Sha256 | None = None
     notebook_sha256: Mapping[Name, Sha256] | None = None
 

@@ -100,6 +100,7 @@ Identifier = Annotated[
     Field(min_length=1, max_length=100),
     _form(r"[A-Za-z0-9][A-Za-z0-9_.-]*", "letters, digits, '.', '_' and '-', as it names files"),
 ]
+ModuleName = Annotated[str, _form(r"[A-Za-z_][A-Za-z0-9_]*", "a module's first name, say scipy")]
 Sha256 = Annotated[str, _form(r"[0-9a-f]{64}", "64 digits and letters a to f, as a release notes them")]
 Sandbox = Annotated[SandboxLevel, _form("|".join(LEVELS), f"one of {', '.join(map(repr, LEVELS))}")]
 Points = Annotated[float, BeforeValidator(_points)]

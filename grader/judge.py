@@ -199,6 +199,7 @@ class Candidate:
             self._settings.gpu,
             self._settings.limits,
             self.printed.append,
+            self._settings.imports,
         )
         if isinstance(plans, Failure):
             raise CheckFailed(plans)

@@ -19,7 +19,8 @@ from grader.sanitizing import SeenCall
 class Settings:
     """How to judge. ``seed`` draws the inputs; ``race`` is what is asked of speed, and ``races_later`` leaves it out.
 
-    ``seen`` is told of each call that is checked or simulated whole, before it is.
+    ``seen`` is told of each call that is checked or simulated whole, before it is. ``imports``: modules that kernels.py
+    may import besides those that any may; None: all.
     """
 
     device: DeviceName = "auto"
@@ -28,4 +29,5 @@ class Settings:
     gpu: GpuModel = DEFAULT
     race: Terms = field(default_factory=Terms)
     races_later: bool = False
+    imports: tuple[str, ...] | None = None
     seen: Callable[[SeenCall], None] | None = None

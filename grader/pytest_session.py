@@ -131,6 +131,7 @@ class CheckSession:
             gpu=gpu_models.DEFAULT,
             race=terms,
             races_later=self.races_later,
+            imports=folder.assignment.imports,
             seen=self.seen,
         )
         given = self.read(path), folder.problems, self.children, settings

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from grader.gpu_models import GpuModel
+from grader.imports import FOR_KERNELS, not_allowed
 from grader.kernels_text import KernelsText
 from grader.plan import LaunchPlan
 from grader.plan_dtypes import DType, numpy_dtype
@@ -53,7 +54,7 @@ def handle(request: Message) -> Message:
     fields: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in request.header["gpu"].items()}
     gpu = GpuModel(**fields)
     try:
-        plans = [plan.model_dump(mode="json") for plan in _record(source, request.header["calls"], gpu)]
+        plans = [plan.model_dump(mode="json") for plan in _record(source, request.header, gpu)]
     except _Ended as ended:
         return Message({"problem": {name: _cut(text) for name, text in asdict(ended.failure).items()}})
     return Message({"plans": plans})
@@ -64,13 +65,15 @@ def _cut(text: Any) -> Any:
     return readable(text)[:MAX_FIELD] if type(text) is str else text
 
 
-def _record(source: bytes, calls: list[dict[str, Any]], gpu: GpuModel) -> list[LaunchPlan]:
+def _record(source: bytes, asked: dict[str, Any], gpu: GpuModel) -> list[LaunchPlan]:
     text = KernelsText(source)
     mistakes = Mistakes(text)
     try:
         code = text.compile()
     except (SyntaxError, ValueError, RecursionError, OverflowError, MemoryError) as error:
         raise _Ended(mistakes.of_syntax(error)) from None
+    if asked["imports"] is not None:
+        _look_at_imports(text, asked["imports"])
     context = Context(text, mistakes, gpu)
     install(context)
     module = ModuleType(MODULE)
@@ -81,7 +84,7 @@ def _record(source: bytes, calls: list[dict[str, Any]], gpu: GpuModel) -> list[L
     imported = context.recording
     context.launches_at_import = imported.launches
     plans: list[LaunchPlan] = []
-    for number, call in enumerate(calls, 1):
+    for number, call in enumerate(asked["calls"], 1):
         context.recording = imported.following(number, call["entry"])
         plans.append(_record_call(scope, call, context))
     if sum(len(plan.model_dump_json()) for plan in plans) > MAX_ENVELOPE_BYTES * 3 // 4:
@@ -93,6 +96,23 @@ def _record(source: bytes, calls: list[dict[str, Any]], gpu: GpuModel) -> list[L
             )
         )
     return plans
+
+
+def _look_at_imports(text: KernelsText, added: list[str]) -> None:
+    """Raise _Ended where kernels.py imports what the assignment does not allow."""
+    found = not_allowed(text.tree(), added)
+    if found is not None:
+        module, line = found
+        raise _Ended(
+            Failure(
+                "forbidden-import",
+                f"kernels.py imports {module}, which this assignment does not allow.",
+                f"imports of {', '.join([*FOR_KERNELS[:-1], *added])}, or of the standard library's simple modules",
+                where=str(text.place(line)),
+                advice="What is judged runs in your kernels: write it there. For tests of your own, import under "
+                'if __name__ == "__main__".',
+            )
+        )
 
 
 def _guarded(mistakes: Mistakes, when: str, action: Callable[[], _T]) -> _T:

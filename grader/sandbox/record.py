@@ -48,15 +48,17 @@ def record(
     gpu: GpuModel,
     limits: Limits,
     hear: Callable[[str], None] = lambda printed: None,
+    imports: Sequence[str] | None = None,
 ) -> tuple[LaunchPlan, ...] | Failure:
     """The launch plans of ``calls``, made in one process that executes kernels.py once; or why there are none.
 
+    ``imports``: modules that kernels.py may import besides those that any may (``grader.imports``); None: all.
     ``hear`` gets what host code printed, a stranger's text, unless its process ended without an answer: then the
     failure tells the end of it.
     Raises ChildFault when the recorder cannot do its work or gets no core to do it on, AuthoringError for
     inputs of a kind that no plan knows.
     """
-    answer = child.call(request_for(source, calls, gpu), limits)
+    answer = child.call(request_for(source, calls, gpu, imports), limits)
     if isinstance(answer, Death):
         if answer.kind == "starved":
             raise ChildFault(f"the machine was too busy to run kernels.py ({answer})")
@@ -85,14 +87,15 @@ def record(
     return tuple(checked)
 
 
-def request_for(source: bytes, calls: Sequence[Call], gpu: GpuModel) -> Message:
+def request_for(source: bytes, calls: Sequence[Call], gpu: GpuModel, imports: Sequence[str] | None = None) -> Message:
     """The recorder's request: no value of an array or of a data scalar is in it."""
     described = [
         {"entry": call.entry, "arguments": [_describe(name, value) for name, value in call.inputs.items()]}
         for call in calls
     ]
     text = np.frombuffer(source, np.uint8)
-    return Message({"calls": described, "gpu": asdict(gpu)}, {"source": text})
+    allowed = None if imports is None else list(imports)
+    return Message({"calls": described, "gpu": asdict(gpu), "imports": allowed}, {"source": text})
 
 
 def _describe(name: str, value: Any) -> dict[str, Any]:

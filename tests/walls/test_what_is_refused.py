@@ -120,7 +120,9 @@ seen["prlimit"] = attempt(lambda: __import__("resource").prlimit(parent, __impor
 """)
     if wall == WITHOUT_LANDLOCK:
         # bubblewrap's own first process, which knows nothing, and how the warm child was started.
-        found = {name: answer for name, answer in found.items() if not re.match("/proc/1/|/proc/[0-9]+/(fd|cmdline)", name)}
+        found = {
+            name: answer for name, answer in found.items() if not re.match("/proc/1/|/proc/[0-9]+/(fd|cmdline)", name)
+        }
     refused(found)
 
 
