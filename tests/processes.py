@@ -30,6 +30,11 @@ def jobs(pid: int, module: str) -> set[int]:
     return {process for process in warm if (above := parents.get(process)) in warm and "bwrap" not in _command(above)}
 
 
+def with_command(text: str) -> set[int]:
+    """All processes whose command line has ``text`` in it."""
+    return {pid for pid in _parents() if text in _command(pid)}
+
+
 def wait_until(what: Callable[[], object], seconds: float = 60.0) -> bool:
     """Whether ``what()`` comes to hold within ``seconds``."""
     deadline = time.monotonic() + seconds

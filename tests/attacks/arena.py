@@ -1,0 +1,180 @@
+"""Where attacks are judged: a small course with secrets beside it, and an eye on all that could be harmed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import processes
+
+from grader.children import Children
+from grader.judging import judge_submission
+from grader.records import Verdict
+from grader.reports.json import to_json
+
+# What an attack leaves behind has this in its name.
+MARK = "left_behind"
+PLACES = ("/tmp", "/dev/shm", "/var/tmp", "/run/lock", "/run")
+
+COURSE = """\
+course: {id: arena, title: Arena}
+assignments:
+  "01":
+    title: Doubling and summing
+    parts: {correctness: 60, technique: 40}
+    limits: {check: 4 s, memory: 1 GiB, timeouts: 5 s}
+"""
+PROBLEM = """\
+import numpy as np
+
+from grader.problem import Output, Problem, Work
+
+
+class Double(Problem):
+    entry = "double"
+
+    def make_inputs(self, rng, n):
+        return {"x": rng.normal(size=n).astype(np.float32), "out": Output((n,), np.float32)}
+
+    def expected(self, inputs):
+        return {"out": 2.0 * inputs["x"].astype(np.float64)}
+
+    def tolerance(self, inputs, expected):
+        return {"out": np.abs(expected["out"]) * 1e-6}
+
+    def baseline(self, inputs):
+        return {"out": 2 * inputs["x"]}
+
+    def work(self, inputs):
+        return Work(bytes=8 * inputs["x"].size, operations=inputs["x"].size)
+
+
+class Total(Problem):
+    entry = "total"
+
+    def make_inputs(self, rng, n):
+        return {"x": rng.normal(size=n).astype(np.float32), "out": Output((1,), np.float32)}
+
+    def expected(self, inputs):
+        return {"out": inputs["x"].astype(np.float64).sum(keepdims=True)}
+
+    def tolerance(self, inputs, expected):
+        return {"out": np.full(1, 1e-5 * float(np.abs(inputs["x"]).sum()))}
+
+    def baseline(self, inputs):
+        return {"out": inputs["x"].sum(keepdims=True)}
+
+    def work(self, inputs):
+        return Work(bytes=4 * inputs["x"].size, operations=inputs["x"].size)
+"""
+HIDDEN = '''\
+import pytest
+
+# {secret}
+
+@pytest.mark.part("correctness")
+def test_doubles_and_totals(submission):
+    """Each element comes out doubled, and all are summed, whatever the length, several calls in one process."""
+    submission.check_each(
+        *({{"entry": "double", "n": n}} for n in (1, 33, 1025, 1025)),
+        *({{"entry": "total", "n": n}} for n in (1, 300, 300)),
+    )
+
+
+@pytest.mark.part("technique")
+def test_reads_once(submission):
+    """Each element is read from global memory once, and each output written once."""
+    run = submission.simulate("double", n=640)
+    assert run.global_loads_per_output <= 1
+'''
+HONEST = '''\
+"""Doubles, and sums in one block."""
+from numba import cuda, float32
+
+@cuda.jit
+def double_kernel(x, out):
+    i = cuda.grid(1)
+    if i < out.size:
+        out[i] = 2 * x[i]
+
+@cuda.jit
+def total_kernel(x, out):
+    part = cuda.shared.array(64, float32)
+    i = cuda.threadIdx.x
+    mine = float32(0)
+    for k in range(i, x.size, 64):
+        mine += x[k]
+    part[i] = mine
+    cuda.syncthreads()
+    if i == 0:
+        whole = float32(0)
+        for k in range(64):
+            whole += part[k]
+        out[0] = whole
+
+def double(x, out):
+    double_kernel[(x.size + 63) // 64, 64](x, out)
+
+def total(x, out):
+    total_kernel[1, 64](x, out)
+'''
+
+
+@dataclass
+class Arena:
+    """A course in ``root``, judged with ``children``. ``secret`` is in its hidden checks, gradebook and neighbours."""
+
+    root: Path
+    children: Children
+    secret: str = field(default_factory=lambda: f"secret-{secrets.token_hex(8)}")
+
+    def __post_init__(self) -> None:
+        files = {
+            "course.yml": COURSE,
+            "solutions/01/problem.py": PROBLEM,
+            "solutions/01/kernels.py": f"# {self.secret}\n{HONEST}",
+            "solutions/01/test_hidden.py": HIDDEN.format(secret=self.secret),
+            "gradebook.db": self.secret,
+            "results/01.json": json.dumps({"neighbour": self.secret}),
+            "submitted/neighbour/01/kernels.py": f"# {self.secret}\n{HONEST}",
+        }
+        for name, text in files.items():
+            (self.root / name).parent.mkdir(parents=True, exist_ok=True)
+            (self.root / name).write_text(text)
+
+    def judge(self, folder: Path) -> Verdict:
+        """The verdict on a submission."""
+        return judge_submission(self.root / "solutions/01", folder, device="simulated")
+
+    def submission(self, text: str) -> Path:
+        """A folder beside the neighbour's, with this kernels.py, in which ROOT and MARK are filled in."""
+        folder = self.root / "submitted/attacker/01"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "kernels.py").write_text(text.replace("@ROOT@", str(self.root)).replace("@MARK@", MARK))
+        return folder
+
+    def state(self) -> dict[str, str]:
+        """Of each file in the course but the attacker's, its contents' hash, or what it is."""
+        found = {}
+        for path in sorted(self.root.rglob("*")):
+            name = str(path.relative_to(self.root))
+            if not name.startswith("submitted/attacker") and "__pycache__" not in name:
+                found[name] = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "folder"
+        return found
+
+    def left_behind(self) -> list[str]:
+        """Files that an attack has made in places that outlive it."""
+        return [str(path) for place in PLACES for path in Path(place).glob(f"*{MARK}*")]
+
+    def processes(self) -> set[int]:
+        """All processes of the recorder, wherever they have gone: whatever forks keeps its parent's command line."""
+        zygote = self.children.recorder.zygote
+        return set() if zygote is None else processes.with_command(str(zygote.home))
+
+
+def told(verdict: Verdict) -> str:
+    """All that a verdict says, as it is stored."""
+    return to_json((verdict,))

@@ -1,0 +1,66 @@
+"""The files in submissions/: each is a kernels.py with one trick, and its honest twin.
+
+A file's docstring says what it tries. Lines between ``# trick`` and ``# honest`` are the attack's alone, those between
+``# honest`` and ``# end`` the twin's; all others are both's. ``# deserves: PARTS`` names the parts that the kernels
+would earn without the trick, which no trick may add to; without it they deserve nothing. ``# no twin`` where the trick
+is all there is.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+SUBMISSIONS = Path(__file__).parent / "submissions"
+_DESERVES = re.compile(r"^# deserves: (.+)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Attack:
+    """One trick. ``deserves``: the parts that it may earn. ``twin`` None: there is none."""
+
+    name: str
+    tries: str
+    deserves: frozenset[str]
+    text: str
+    twin: str | None
+
+
+def attacks() -> tuple[Attack, ...]:
+    """All files, by family and name."""
+    return tuple(read(file) for file in sorted(SUBMISSIONS.glob("*/*.py")))
+
+
+def read(file: Path) -> Attack:
+    """One file. Raises ValueError where it is not of the form."""
+    text = file.read_text(encoding="utf-8")
+    tries = ast.get_docstring(ast.parse(text))
+    if tries is None:
+        raise ValueError(f"{file}: expected a docstring that says what it tries")
+    trick, honest = _halves(text, file)
+    found = _DESERVES.search(text)
+    deserves = frozenset(found[1].replace(",", " ").split()) if found else frozenset()
+    twin = None if "\n# no twin\n" in text else honest
+    if twin == text:
+        raise ValueError(f"{file}: expected a trick between '# trick' and '# honest', or '# no twin'")
+    return Attack(f"{file.parent.name}/{file.stem}", " ".join(tries.split()), deserves, trick, twin)
+
+
+def _halves(text: str, file: Path) -> tuple[str, str]:
+    trick, honest, inside = [], [], ""
+    for line in text.splitlines(keepends=True):
+        mark = line.strip()
+        if mark in ("# trick", "# honest", "# end"):
+            if {"": "# trick", "# trick": "# honest", "# honest": "# end"}[inside] != mark:
+                raise ValueError(f"{file}: {mark!r} stands where it has no place")
+            inside = "" if mark == "# end" else mark
+            continue
+        if inside != "# honest":
+            trick.append(line)
+        if inside != "# trick":
+            honest.append(line)
+    if inside:
+        raise ValueError(f"{file}: {inside!r} has no end")
+    return "".join(trick), "".join(honest)

@@ -1,0 +1,68 @@
+"""Every attack at every level of the wall that this machine has: no mark unearned, no secret seen, nothing harmed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import processes
+import pytest
+
+from grader import judging
+from grader.children import Children
+from grader.records import Verdict
+from grader.sandbox.levels import LEVELS, reaches
+from grader.sandbox.walls import VARIABLE, offer
+
+from .arena import HONEST, Arena, told
+from .attack_files import Attack, attacks
+
+# A check has four seconds of CPU time, three times as many of the wall's, and time-outs end after five.
+SECONDS = 90
+ATTACKS = attacks()
+
+
+@pytest.fixture(scope="module", params=LEVELS[1:])
+def arena(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Arena]:
+    """A course, judged at a level."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv(VARIABLE, raising=False)
+        offered = offer()
+        if not reaches(offered.level, request.param):
+            pytest.skip(f"not run: {'; '.join(offered.missing)}")
+        patch.setenv(VARIABLE, request.param)
+        with Children() as children:
+            patch.setattr(judging, "warm_children", lambda: children)
+            arena = Arena(tmp_path_factory.mktemp("arena"), children)
+            assert sum(earned(arena.judge(arena.submission(HONEST))).values()) == 100
+            yield arena
+
+
+def earned(verdict: Verdict) -> dict[str, float]:
+    return {part.part: part.earned for part in verdict.parts if part.earned}
+
+
+@pytest.mark.parametrize("attack", ATTACKS, ids=[attack.name for attack in ATTACKS])
+def test_an_attack_earns_nothing_sees_nothing_and_harms_nothing(arena: Arena, attack: Attack) -> None:
+    before, warm = arena.state(), arena.processes()
+    began = time.monotonic()
+    verdict = arena.judge(arena.submission(attack.text))
+    assert time.monotonic() - began < SECONDS
+    assert set(earned(verdict)) <= attack.deserves, told(verdict)
+    assert arena.secret not in told(verdict)
+    assert arena.state() == before
+    assert arena.left_behind() == []
+    # The same as before, or those of a warm child that was started anew.
+    assert processes.wait_until(lambda: len(arena.processes()) == len(warm), 10)
+
+
+@pytest.mark.parametrize("attack", [a for a in ATTACKS if a.twin], ids=[a.name for a in ATTACKS if a.twin])
+def test_its_honest_twin_keeps_its_full_score(arena: Arena, attack: Attack) -> None:
+    assert attack.twin is not None
+    verdict = arena.judge(arena.submission(attack.twin))
+    assert earned(verdict) == {"correctness": 60, "technique": 40}, told(verdict)
+
+
+def test_each_file_names_what_it_tries(tmp_path: Path) -> None:
+    assert len({attack.tries for attack in ATTACKS}) == len(ATTACKS)
