@@ -15,6 +15,7 @@ def total_kernel(x, out):
             whole += x[k]
         out[0] = whole
 
+# deserves: technique
 # trick
 SEEN = {}
 
