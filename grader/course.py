@@ -125,8 +125,8 @@ class Speed(Policy):
 class Assignment(Policy):
     """One assignment's policy. ``parts`` maps a part to its points; ``name`` is its key, say "03".
 
-    ``extensions`` maps students to seconds by which ``due`` is later for them; no release has it. ``imports`` are modules
-    that kernels.py may import besides those that any may (``grader.imports``).
+    ``extensions`` maps students to seconds by which ``due`` is later for them; no release has it. ``imports`` are
+    modules that kernels.py may import besides those that any may (``grader.imports``).
 
     A release notes the hashes of the stub and of each notebook: what still has them has not been edited.
     """
