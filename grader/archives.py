@@ -28,6 +28,10 @@ _DRIVE = re.compile(r"[A-Za-z]:")
 BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError, ValueError, KeyError)
 
 
+# A sentence about an entry, and its path.
+Note = Callable[[str, tuple[str, ...]], None]
+
+
 @dataclass(frozen=True)
 class Entry:
     """One file of an archive or folder; ``source`` opens it."""
@@ -48,9 +52,10 @@ class Entry:
 
 
 def entries(
-    archive: zipfile.ZipFile, shown: str, most: int, note: Callable[[str], None], comes: Callable[[str], int]
+    archive: zipfile.ZipFile, shown: str, most: int, note: Note, comes: Callable[[str], int]
 ) -> Iterator[Entry]:
-    """The ordinary files among ``most`` entries, by safe names; ``note`` is told of all others.
+    """The ordinary files among ``most`` entries, by safe names; ``note`` is told of all others: a sentence, "" where
+    there are too many, and the entry's path, () where the sentence is of many.
 
     ``comes`` says of a file's name when its turn is: names with a lower number come first, and are not cut off. Those
     with 0 are asked for, and told one by one; of others many are summed up.
@@ -58,7 +63,7 @@ def entries(
     infos = sorted(archive.infolist(), key=lambda info: comes(_name(info).replace("\\", "/").rpartition("/")[2]))
     left_out: dict[str, int] = {}
     if len(infos) > most:
-        note(f"{shown}: {len(infos):,} entries, of which {most:,} were read")
+        note(f"{shown}: {len(infos):,} entries, of which {most:,} were read", ())
     for info in infos[:most]:
         name = _name(info)
         parts = tuple(part for part in name.replace("\\", "/").split("/") if part not in ("", "."))
@@ -81,11 +86,20 @@ def entries(
             continue
         asked_for = comes(parts[-1]) == 0
         left_out[problem] = left_out.get(problem, 0) + (not asked_for)
-        if asked_for or left_out[problem] <= MAX_TOLD:
-            note(f"{shown}, {show(parts)}: {problem}, left out")
+        told = asked_for or left_out[problem] <= MAX_TOLD
+        note(f"{shown}, {show(parts)}: {problem}, left out" if told else "", parts)
     for problem, count in left_out.items():
         if count > MAX_TOLD:
-            note(f"{shown}, {count - MAX_TOLD} more files: {problem}, left out")
+            note(f"{shown}, {count - MAX_TOLD} more files: {problem}, left out", ())
+
+
+def folders(archive: zipfile.ZipFile, most: int) -> Iterator[tuple[str, ...]]:
+    """The folders among ``most`` entries that are entries themselves, as empty ones are, by safe names."""
+    for info in archive.infolist()[:most]:
+        name = _name(info)
+        parts = tuple(part for part in name.replace("\\", "/").split("/") if part not in ("", "."))
+        if (info.is_dir() or name.endswith("\\")) and parts and not ignored(parts) and ".." not in parts:
+            yield parts
 
 
 def _name(info: zipfile.ZipInfo) -> str:

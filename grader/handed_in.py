@@ -15,9 +15,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from grader.archives import BROKEN, Entry, entries, ignored, nfc, open_ordinary, reason, show
-from grader.chosen_files import Age, ChosenFiles, HandedIn, Student
-from grader.intake import printable_name, quoted
+from grader.archives import BROKEN, Entry, entries, folders, ignored, nfc, open_ordinary, reason, show
+from grader.candidates import Age, Candidate, natural
+from grader.chosen_files import ChosenFiles, HandedIn, Student
+from grader.intake import printable_name, quoted, student_name_problem
 from grader.late import TIMESTAMP_FILE, read_timestamp
 from grader.lms_names import LmsName, asked_for, by_lms
 from grader.notebook import MAX_NOTEBOOK_BYTES, SUFFIX
@@ -37,7 +38,7 @@ def handed_in(folder: Path, notebooks: Collection[str], pattern: str = "", top: 
     ``pattern``, a regular expression with groups ``student_id`` and if need be ``file_id`` and ``timestamp``, finds a
     student in a path; without one, the names that Moodle, Canvas and Blackboard give are known, ``<student>/…``, and
     ``<student>.zip`` with the files at its top. Of several files for one name the newest by its date in the archive is
-    taken, then the copy with the highest number.
+    taken, then as ``Age`` says, and a sentence names them all.
 
     An LMS's names of people lose what nbgrader has no place for, and a sentence says so.
 
@@ -48,10 +49,12 @@ def handed_in(folder: Path, notebooks: Collection[str], pattern: str = "", top: 
     loose = []
     for path in sorted(folder.rglob("*")):
         parts = path.relative_to(folder).parts
-        if path.is_symlink():
-            found.note(f"{show(parts)}: a link, not followed")
-        elif path.is_dir() or ignored(parts):
+        if ignored(parts):
             continue
+        if path.is_symlink():
+            reader.leave_out(f"{show(parts)}: a link, not followed", parts)
+        elif path.is_dir():
+            reader.see_folder(parts)
         elif path.suffix.lower() == ".zip" and len(parts) == 1 and not reader.is_named_after_a_student(path.name):
             reader.read_class_archive(path)
         else:
@@ -70,6 +73,7 @@ class _Reader:
     top: Collection[str]
     bytes_read: dict[Student, int] = field(default_factory=dict)
     files_read: int = 0
+    archive: str = ""  # the name of the one that is being read
 
     # ------------------------------------------------------------------ what is read
 
@@ -86,21 +90,47 @@ class _Reader:
 
         That one is all that student's, whatever names are in it: they are the student's to choose.
         """
+        left_out: list[tuple[str, tuple[str, ...]]] = []
+        self.archive = path.name
         try:
             with open_ordinary(path) as file, zipfile.ZipFile(file) as archive:
-                files = list(entries(archive, path.name, MAX_ENTRIES, self.found.note, self.turn))
+                files = list(entries(archive, path.name, MAX_ENTRIES, lambda *told: left_out.append(told), self.turn))
                 wanted = [entry.parts for entry in files if self._asked_for(entry.parts[-1]) is not None]
                 at_top = any(len(parts) == 1 for parts in wanted)
                 # The assignment's own folder, around all that there is.
                 in_folder = bool(wanted) and all(len(self._below_top(parts)) == 1 for parts in wanted)
                 owner = Student(nfc(path.stem)) if self.pattern is None and (at_top or in_folder) else None
+                for sentence, parts in left_out:
+                    self.leave_out(sentence, parts, owner)
+                for parts in folders(archive, MAX_ENTRIES) if owner is None else ():
+                    self.see_folder(parts)
                 for entry in files:
                     self.take(entry, owner)
         except (OSError, *BROKEN) as error:
             self.found.lose(f"{path.name}: cannot be read: {reason(error)}")
+        self.archive = ""
 
-    def take(self, entry: Entry, owner: Student | None = None, *, nested: bool = False) -> None:
-        """Read an entry if it is one of the assignment's files, or a zip that may hold some, but for one in a zip."""
+    def leave_out(self, sentence: str, parts: tuple[str, ...], owner: Student | None = None) -> None:
+        """Tell of an entry that is not read, and whose it was; "" where there are too many for a sentence each."""
+        student, rest = (owner, parts) if owner is not None or ".." in parts or not parts else self._whose(parts)
+        wanted = self._asked_for(rest[-1]) if rest else None
+        if student is not None and parts and student_name_problem(student.name) is None:
+            self.found.cannot_read(student, sentence, wanted[0] if wanted is not None else "")
+        elif sentence:
+            is_work = wanted is not None or (len(parts) == 1 and parts[0].lower().endswith(".zip"))
+            (self.found.lose if is_work else self.found.note)(sentence)
+
+    def see_folder(self, parts: tuple[str, ...]) -> None:
+        """Know whose a folder is, which may be empty."""
+        student, _ = self._whose((*parts, ""))
+        if student is not None:
+            self.found.see(student)
+
+    def take(self, entry: Entry, owner: Student | None = None, *, inside: str = "") -> None:
+        """Read an entry if it is one of the assignment's files, or a zip that may hold some, but for one in a zip.
+
+        ``inside``: the zip in the archive that it is in.
+        """
         student, rest = self._whose(entry.parts) if owner is None else (owner, entry.parts)
         if student is None:
             sentence = f"{show(entry.parts)}: no student's name in it, left out"
@@ -108,7 +138,8 @@ class _Reader:
             return
         name = rest[-1]
         wanted = self._asked_for(name)
-        packed = not nested and name.lower().endswith(".zip")
+        self.found.see(student)
+        packed = not inside and name.lower().endswith(".zip")
         if wanted is None and not packed:
             self.found.leave(student, name)
             if not self.found.could_be(student, name):
@@ -118,42 +149,49 @@ class _Reader:
         try:
             data = entry.bytes(limit)
         except (OSError, *BROKEN) as error:
-            self.found.note(f"{show(rest)}: cannot be read: {reason(error)}", student)
+            file = wanted[0] if wanted is not None else ""
+            self.found.cannot_read(student, f"{show(rest)}: cannot be read: {reason(error)}", file)
             return
         self.bytes_read[student] = self.bytes_read.get(student, 0) + len(data)
         if len(data) > limit:
             if wanted is not None or packed:
-                self.found.note(f"{show(rest)}: larger than {limit:,} bytes, left out", student)
+                file = wanted[0] if wanted is not None else ""
+                self.found.cannot_read(student, f"{show(rest)}: larger than {limit:,} bytes, left out", file)
         elif packed:
             self._read_nested(data, show(rest), student)
         else:
-            self._keep(student, entry, rest, data)
+            self._keep(student, entry, (*((inside,) if inside else ()), *rest), data)
 
     def _read_nested(self, data: bytes, shown: str, student: Student) -> None:
         """A student's own zip, whose entries are all that student's; a zip in it is not opened."""
 
-        def note(sentence: str) -> None:
-            self.found.note(sentence, student)
+        def note(sentence: str, parts: tuple[str, ...]) -> None:
+            wanted = self._asked_for(parts[-1]) if parts else None
+            self.found.cannot_read(student, sentence, wanted[0] if wanted is not None else "")
 
         try:
             with zipfile.ZipFile(io.BytesIO(data)) as archive:
+                if not archive.infolist():
+                    note(f"{shown}: nothing is in it", ())
                 for entry in entries(archive, shown, MAX_NESTED_ENTRIES, note, self.turn):
-                    self.take(entry, student, nested=True)
+                    self.take(entry, student, inside=shown)
         except (OSError, *BROKEN) as error:
-            note(f"{shown}: cannot be read: {reason(error)}")
+            note(f"{shown}: cannot be read: {reason(error)}", ())
 
     def _keep(self, student: Student, entry: Entry, rest: tuple[str, ...], data: bytes) -> None:
         wanted = self._asked_for(rest[-1])
         file, number = wanted or (rest[-1], 0)
         kept = _timestamp(data) if file == TIMESTAMP_FILE else data
         if kept is None:
-            self.found.note(f"{show(rest)}: names no date and time, left out", student)
+            self.found.cannot_read(student, f"{show(rest)}: names no date and time, left out", file)
             return
         self.files_read += 1
         moment = self.found.time_of(student) if self.pattern is not None else None
-        age = Age(entry.date if moment is None else _fields(moment), number, (-len(rest), -self.files_read))
+        shown = show(rest)
+        date = entry.date if moment is None else _fields(moment)
+        age = Age(date, number, -len(rest), natural(shown), self.files_read)
         keep = self.found.keep_other if wanted is None else self.found.keep
-        keep(student, file, age, kept)
+        keep(student, file, Candidate(age, shown, kept, self.archive))
 
     # ------------------------------------------------------------------ whose it is
 
@@ -189,7 +227,7 @@ class _Reader:
 
     def _of_lms(self, lms: LmsName) -> Student:
         student = Student(printable_name(lms.name), printable_name(lms.number))
-        self.found.meet(student)
+        self.found.meet(student, tells_late=lms.tells_late)
         if student.name != lms.name:
             self.found.note(f"{quoted(lms.name)} is {quoted(student.name)} here")
         self.found.note_time(student, lms.time)

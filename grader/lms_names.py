@@ -30,7 +30,8 @@ _COPY = re.compile(
 class LmsName:
     """What an LMS says: a student's name, what tells two of that name apart, the file's own name, "" for a folder.
 
-    ``time`` is when it was handed in, as a timestamp.txt would say it, "" if the LMS does not say.
+    ``time`` is when it was handed in, as a timestamp.txt would say it, "" if the LMS does not say. ``tells_late``: it
+    says at least who was late, as ``late`` has it.
     """
 
     name: str
@@ -38,6 +39,7 @@ class LmsName:
     rest: str
     time: str = ""
     late: bool = False
+    tells_late: bool = False
 
 
 def by_lms(parts: tuple[str, ...]) -> LmsName | None:
@@ -54,6 +56,7 @@ def by_lms(parts: tuple[str, ...]) -> LmsName | None:
         groups["rest"],
         f"{'-'.join(numbers[:3])} {':'.join(numbers[3:])}" if numbers[0] else "",
         bool(groups.get("late")),
+        "late" in groups or bool(numbers[0]),
     )
 
 

@@ -138,6 +138,7 @@ def test_what_was_handed_out_is_nobodys_work_and_no_news(tmp_path: Path) -> None
     assert got.notes == (
         "cy: 'my.py' is taken for kernels.py, being the only one",
         "bob: no kernels.py; found 'problem.py'",
+        "ada: 'kernels (1).py' is taken for kernels.py",
     )
 
 
@@ -151,8 +152,10 @@ def test_work_that_reaches_nobody_is_told_apart(tmp_path: Path) -> None:
         """the student's name "a'b" holds "'\"""",
     ]
     assert set(got.lost) < set(got.notes)
-    found_at_top = found(tmp_path, lms=zipped(("bob/kernels.py", b"b"), ("bob_kernels/x.txt", b"")), bad=zipped())
-    assert found_at_top.lost == ()
+    fine = found(
+        tmp_path, lms=zipped(("bob/kernels.py", b"b"), ("readme.txt", b""), ("bob/more.zip", b"")), bad=zipped()
+    )
+    assert fine.lost == ()
     for name in ("kernels (2).py", "notes.txt"):
         (tmp_path / "archive" / name).write_bytes(b"whose?")
     assert found(tmp_path).lost == ("kernels (2).py: no student's name in it, left out",)
@@ -167,24 +170,132 @@ def test_two_students_of_one_name_are_told_with_what_they_are_called(tmp_path: P
 
 
 @pytest.mark.parametrize(
-    ("files", "newest"),
+    ("files", "why"),
     [
-        ([("ada/kernels.py", b"old", DAY1), ("ada/b/kernels.py", b"new", DAY2)], b"new"),
-        ([("ada/kernels.py", b"new", DAY2), ("ada/kernels (1).py", b"old", DAY1)], b"new"),
-        ([("ada/kernels (10).py", b"new"), ("ada/kernels (9).py", b"old"), ("ada/kernels.py", b"first")], b"new"),
-        ([("ada/backup/kernels.py", b"deep"), ("ada/kernels.py", b"top")], b"top"),
+        ([("b/kernels.py", DAY2), ("kernels.py", DAY1)], "the newest"),
+        ([("kernels.py", DAY2), ("kernels (1).py", DAY1)], "the newest"),
+        (
+            [("kernels (10).py", DAY1), ("kernels (9).py", DAY1), ("kernels.py", DAY1)],
+            "the copy with the highest number",
+        ),
+        ([("src/kernels (1).py", DAY1), ("kernels.py", DAY1)], "the copy with the highest number"),
+        ([("kernels.py", DAY1), ("backup/kernels.py", DAY1)], "the least deep"),
+        ([("v2/kernels.py", DAY1), ("v1/kernels.py", DAY1)], "the last by name"),
+        ([("v10/kernels.py", DAY1), ("v9/kernels.py", DAY1), ("V1/kernels.py", DAY1)], "the last by name"),
     ],
 )
-def test_of_resubmissions_the_newest_is_taken(tmp_path: Path, files: list[tuple[str, bytes]], newest: bytes) -> None:
+def test_of_several_files_of_one_name_the_line_says_which_counts_and_why(
+    tmp_path: Path, files: list[tuple[str, tuple[int, ...]]], why: str
+) -> None:
     for order in (files, files[::-1]):
-        got = found(tmp_path, lms=zipped(*order))
-        assert got.files == {"ada": {"kernels.py": newest}}
-        assert got.notes == ("ada: more than one kernels.py; the newest is taken",)
+        got = found(tmp_path, lms=zipped(*((f"ada/{name}", name.encode(), date) for name, date in order)))
+        taken, *others = (name for name, _ in files)
+        assert got.files == {"ada": {"kernels.py": taken.encode()}}
+        of = "" if why == "the newest" else "of equally old ones "
+        left = ", ".join(map(repr, others))
+        assert got.notes == (f"ada: more than one kernels.py: {taken!r} is taken, {of}{why}; left out: {left}",)
 
 
 def test_a_later_download_wins_over_an_earlier_one(tmp_path: Path) -> None:
     first, second = zipped(("ada/kernels.py", b"old", DAY1)), zipped(("ada/kernels.py", b"new", DAY2))
-    assert found(tmp_path, a=second, b=first).files == {"ada": {"kernels.py": b"new"}}
+    got = found(tmp_path, a=second, b=first)
+    assert got.files == {"ada": {"kernels.py": b"new"}}
+    (said,) = got.notes
+    assert said.endswith("'a.zip/kernels.py' is taken, the newest; left out: 'b.zip/kernels.py'")
+
+
+def test_a_zip_in_the_line_on_several_files_is_named(tmp_path: Path) -> None:
+    inner = zipped(("kernels.py", b"inside", DAY2))
+    got = found(tmp_path, lms=zipped(("ada/kernels.py", b"beside", DAY1), ("ada/work.zip", inner)))
+    assert got.notes == (
+        "ada: more than one kernels.py: 'work.zip/kernels.py' is taken, the newest; left out: 'kernels.py'",
+    )
+
+
+@pytest.mark.parametrize(
+    "name", ["Kernels.py", "kernels - Copy.py", "kernels copy.py", "kernels (1).py", "a/KERNELS.PY"]
+)
+def test_a_file_of_another_name_is_told_once_for_all_who_have_it(tmp_path: Path, name: str) -> None:
+    students = [f"s{number}" for number in range(7)]
+    got = found(tmp_path, lms=zipped(*((f"{student}/{name}", b"x") for student in students), ("ada/kernels.py", b"a")))
+    assert all(got.files[student] == {"kernels.py": b"x"} for student in students)
+    own = name.rpartition("/")[2]
+    assert got.notes == (f"s0, s1, s2, s3, s4 and 2 more: {own!r} is taken for kernels.py",)
+
+
+BROKEN_ZIP = b"PK\x03\x04 garbage"
+LOST = [
+    ((("{}/work.zip", BROKEN_ZIP),), "work.zip: cannot be read: File is not a zip file"),
+    ((("{}/kernels.py.zip", b""),), "kernels.py.zip: cannot be read: File is not a zip file"),
+    ((("{}/kernels.py.txt", b"k"),), "found 'kernels.py.txt'"),
+    ((("{}/report.pdf", b"%PDF"), ("{}/b.tar.gz", b"")), "found 'report.pdf', 'b.tar.gz'"),
+    ((("{}/", b""),), "an empty folder"),
+    ((("{}/src/", b""), ("{}/src/deep/", b"")), "an empty folder"),
+    ((("{}/inner.zip", zipped()),), "inner.zip: nothing is in it"),
+    ((("{}/inner.zip", zipped(("more.zip", zipped(("kernels.py", b"k"))))),), "found 'more.zip'"),
+    ((("{}/timestamp.txt", b"2027-03-02 10:00:00 UTC"),), "only timestamp.txt"),
+    ((("{}/timestamp.txt", b"today"),), "timestamp.txt: names no date and time, left out"),
+    ((("{}/timestamp.txt", b"today"), ("{}/matmul.ipynb", b"{}")), ""),
+    ((("{}/kernels.py", b"k" * (module.MAX_FILE + 1)),), "kernels.py: larger than 4,194,304 bytes, left out"),
+    ((("{}/kernels.py", BROKEN_ZIP),), ""),
+    ((("{}/work.zip", BROKEN_ZIP), ("{}/matmul.ipynb", b"{}")), "work.zip: cannot be read: File is not a zip file"),
+]
+
+
+@pytest.mark.parametrize("form", ["{}", "{}_7_assignsubmission_file_"])
+@pytest.mark.parametrize(("files", "why"), LOST)
+def test_whoevers_work_is_not_taken_has_one_line_and_counts_as_lost(
+    tmp_path: Path, form: str, files: tuple[tuple[str, bytes], ...], why: str
+) -> None:
+    of_both = [(name.format(form.format(student)), data) for student in ("Cy", "Flo") for name, data in files]
+    got = found(tmp_path, lms=zipped(("ada/kernels.py", b"a"), *of_both))
+    wanted = dict.fromkeys(("Cy", "Flo"), f"no kernels.py; {why}") if why else {}
+    assert got.unread == wanted
+    assert got.lost == tuple(f"{student}: {sentence}" for student, sentence in wanted.items())
+    if why:
+        assert got.notes == got.lost
+        assert not any("kernels.py" in got.files.get(student, {}) for student in wanted)
+
+
+def test_a_notebook_that_cannot_be_read_counts_as_lost_and_the_kernels_are_there(tmp_path: Path) -> None:
+    book = b" " * (MAX_NOTEBOOK_BYTES + 1)
+    got = found(tmp_path, lms=zipped(("ada/kernels.py", b"a"), ("ada/matmul.ipynb", book)))
+    assert got.files == {"ada": {"kernels.py": b"a"}}
+    assert got.lost == got.notes == ("ada: matmul.ipynb: larger than 16,777,216 bytes, left out",)
+    assert got.unread == {}
+
+
+def test_who_has_only_a_notebook_of_another_name_is_told_to_lack_kernels(tmp_path: Path) -> None:
+    got = found(tmp_path, lms=zipped(("bob/kernels.ipynb", b"{}")))
+    assert got.notes == ("bob: 'kernels.ipynb' is taken for matmul.ipynb, being the only one", "bob: no kernels.py")
+    assert (got.lost, got.unread) == ((), {})
+
+
+def test_of_too_many_encrypted_files_everybody_counts_as_lost(tmp_path: Path) -> None:
+    made = bytearray(zipped(*((f"s{number}/work.zip", b"x") for number in range(9))))
+    for start in (b"PK\x03\x04", b"PK\x01\x02"):
+        at, flags = 0, {b"PK\x03\x04": 6, b"PK\x01\x02": 8}[start]
+        while (at := made.find(start, at)) >= 0:
+            made[at + flags] |= 1
+            at += 4
+    got = found(tmp_path, lms=bytes(made))
+    assert sorted(got.unread) == [f"s{number}" for number in range(9)]
+    assert len(got.lost) == 9
+
+
+def test_who_is_late_is_known_of_canvas_and_blackboard_alone(tmp_path: Path) -> None:
+    got = found(
+        tmp_path,
+        lms=zipped(
+            ("Ada_1_assignsubmission_file_/kernels.py", b"a"),
+            ("Bob_2_assignsubmission_file_/kernels.py", b"a"),
+            ("Bob_2_assignsubmission_file_/timestamp.txt", b"2027-03-02 10:00:00 UTC"),
+            ("cy/kernels.py", b"a"),
+        ),
+        canvas=zipped(("kimcy_123_456_kernels.py", b"c"), ("leedan_LATE_124_457_kernels.py", b"d")),
+        board=zipped(("HW 3_eve_attempt_2027-03-01-22-10-05_kernels.py", b"old")),
+    )
+    assert got.untimed == ("Ada", "cy")
 
 
 def test_moodles_canvass_and_blackboards_names_are_known(tmp_path: Path) -> None:
@@ -357,7 +468,7 @@ def test_an_encrypted_entry_is_said_to_be(tmp_path: Path) -> None:
     for signature, flags in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
         data[data.index(signature) + flags] |= 1
     got = found(tmp_path, lms=bytes(data))
-    assert (got.files, got.notes) == ({}, ("lms.zip, ada/kernels.py: encrypted, left out",))
+    assert (got.files, got.notes) == ({}, ("ada: no kernels.py; lms.zip, ada/kernels.py: encrypted, left out",))
 
 
 def test_a_bomb_is_read_no_further_than_its_bound(tmp_path: Path) -> None:
@@ -397,7 +508,8 @@ def test_a_notebook_may_be_as_large_as_in_the_exchange(tmp_path: Path) -> None:
     book = b"1" * MAX_NOTEBOOK_BYTES
     assert found(tmp_path, lms=zipped(("ada/matmul.ipynb", book))).files == {"ada": {"matmul.ipynb": book}}
     got = found(tmp_path, lms=zipped(("ada/matmul.ipynb", book + b"1")))
-    assert (got.files, got.notes) == ({}, (f"ada: matmul.ipynb: larger than {MAX_NOTEBOOK_BYTES:,} bytes, left out",))
+    why = f"ada: no kernels.py; matmul.ipynb: larger than {MAX_NOTEBOOK_BYTES:,} bytes, left out"
+    assert (got.files, got.notes) == ({}, (why,))
 
 
 def test_an_archive_that_lies_about_sizes_gains_nothing(tmp_path: Path) -> None:
@@ -436,10 +548,11 @@ def test_links_and_pipes_among_the_downloads_are_not_read(tmp_path: Path) -> Non
     got = handed_in(folder, NOTEBOOKS)
     assert got.files == {}
     assert sorted(got.notes) == [
-        "ada/kernels.py: a link, not followed",
-        "bob: kernels.py: cannot be read: no ordinary file",
+        "ada: no kernels.py; ada/kernels.py: a link, not followed",
+        "bob: no kernels.py; kernels.py: cannot be read: no ordinary file",
         "lms.zip: a link, not followed",
     ]
+    assert sorted(got.lost) == sorted(got.notes)
 
 
 def test_what_systems_add_is_nobodys_work(tmp_path: Path) -> None:
