@@ -26,7 +26,7 @@ class HandedIn:
 
     ``lost`` are those of the notes by which somebody's work, or a file of it, is not in ``files``, one for each
     student. ``unread`` says why, by student, where all or kernels.py is not. ``untimed`` are students in ``files`` of
-    whom nothing says whether they were late.
+    whom nothing says whether they were late; of ``by_lms`` the timestamp.txt is the LMS's word, not their own.
     """
 
     files: Mapping[str, Mapping[str, bytes]]
@@ -34,6 +34,7 @@ class HandedIn:
     lost: tuple[str, ...] = ()
     unread: Mapping[str, str] = field(default_factory=dict)
     untimed: tuple[str, ...] = ()
+    by_lms: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, order=True)
@@ -144,7 +145,8 @@ class ChosenFiles:
         notes += choices(kept)
         timed = {self._called(student) for student, tells_late in self._met.items() if tells_late}
         untimed = tuple(name for name, of in files.items() if TIMESTAMP_FILE not in of and name not in timed)
-        return HandedIn(files, tuple(dict.fromkeys(notes)), tuple(dict.fromkeys(self._lost)), unread, untimed)
+        by_lms = frozenset(map(self._called, self._times))
+        return HandedIn(files, tuple(dict.fromkeys(notes)), tuple(dict.fromkeys(self._lost)), unread, untimed, by_lms)
 
     def _left_out(self, student: Student, files: Mapping[str, bytes], unread: dict[str, str]) -> Iterator[str]:
         """What was not read or nobody asked for, in a line for a student who has no kernels.py, and who is so lost."""

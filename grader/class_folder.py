@@ -17,11 +17,23 @@ from grader.records import Failure
 def submissions(folder: Path, assignment: str) -> tuple[dict[str, Path], tuple[str, ...]]:
     """``<folder>/<student>/<assignment>`` by student in alphabetical order, and the students who lack it.
 
-    Whatever has that name counts as handed in, also if it is no folder: judging it says what is wrong.
+    Whatever has that name counts as handed in, also if it is no folder: judging it says what is wrong. An empty folder
+    does not.
     """
     students = sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
-    handed_in = {s.name: s / assignment for s in students if os.path.lexists(s / assignment)}
+    handed_in = {s.name: s / assignment for s in students if is_handed_in(s / assignment)}
     return handed_in, tuple(s.name for s in students if s.name not in handed_in)
+
+
+def is_handed_in(place: Path) -> bool:
+    """Whether ``place`` is there and not just an empty folder; files with a dot in front are nobody's work."""
+    if place.is_symlink() or not place.is_dir():
+        return os.path.lexists(place)
+    try:
+        with os.scandir(place) as entries:
+            return any(not entry.name.startswith(".") for entry in entries)
+    except OSError:
+        return True  # judging it says why it cannot be listed
 
 
 def linked(folder: Path, student: str) -> str | None:

@@ -23,6 +23,7 @@ from grader.records import NOTHING_HANDED_IN, CheckResult, PartScore, State, Ver
 from grader.sandbox.levels import reaches
 from grader.sandbox.walls import level_for, offer
 from grader.scoring import score, settled
+from grader.submission import not_collected
 from grader.worker_pool import WorkerPool
 
 Judge = Callable[["Task"], Verdict]
@@ -134,6 +135,9 @@ def _grade(
 ) -> tuple[Verdict, ...]:
     """As ``grade``, in one go."""
     run = _Run(tasks, assignment, judge, make_executor, progress)
+    for index, task in enumerate(tasks):
+        if why := not_collected(task.submission):
+            run.finish(index, not_judged(task, assignment, why))
     while waiting := run.waiting():
         suspects = run.work_through(waiting, workers)
         # A worker died and took the executor with it. Whoever was in it then is judged alone, so that the

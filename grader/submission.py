@@ -16,6 +16,9 @@ from grader.records import KERNELS_FILE, Failure
 
 # A thousand times a reference solution; what is larger is no kernel.
 MAX_BYTES = 1 << 20
+# In the place of a kernels.py that was handed in and could not be collected: why, in a line.
+NOTE_FILE = "not-collected.txt"
+MAX_NOTE = 10_000  # bytes
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,18 @@ class Submission:
     student: str
     source: bytes
     sha256: str
+
+
+def not_collected(folder: Path) -> str:
+    """Why ``folder`` lacks the kernels.py that was handed in, by the note of who collected; "" if that is not so.
+
+    Such work is not judged: 0 points would be said of something that nobody has read. Raises nothing.
+    """
+    if os.path.lexists(folder / KERNELS_FILE) or not isinstance(
+        note := ordinary_bytes(folder / NOTE_FILE, MAX_NOTE), bytes
+    ):
+        return ""
+    return f"handed in, but not collected: {' '.join(note.decode('utf-8', 'replace').split())}"
 
 
 def read_submission(folder: Path, student: str = "") -> Submission | Failure:

@@ -104,6 +104,20 @@ def test_a_fault_is_not_judged_and_the_others_go_on(tmp_path: Path, assignment: 
     assert verdicts[1].summary.startswith("not judged: ")
 
 
+@pytest.mark.parametrize("workers", [1, 2])
+def test_work_that_was_handed_in_and_not_collected_is_not_judged(
+    tmp_path: Path, assignment: Assignment, workers: int
+) -> None:
+    for student in ("ada", "bob", "cy"):
+        (tmp_path / student).mkdir()
+    (tmp_path / "bob/not-collected.txt").write_text("no kernels.py; work.zip:\ncannot be read\n")
+    (tmp_path / "cy/not-collected.txt").write_text("an older note")
+    (tmp_path / "cy/kernels.py").write_text("by hand")
+    verdicts = grade(tasks(tmp_path, "ada", "bob", "cy"), assignment, class_judges.full_marks, workers=workers)
+    assert [verdict.total is None for verdict in verdicts] == [False, True, False]
+    assert verdicts[1].summary == "not judged: handed in, but not collected: no kernels.py; work.zip: cannot be read"
+
+
 def test_a_mistake_in_the_course_stops_all(tmp_path: Path, assignment: Assignment) -> None:
     with pytest.raises(CourseError):
         grade(
@@ -132,6 +146,20 @@ def test_submissions_are_found_in_alphabetical_order(tmp_path: Path) -> None:
     handed_in, absent = submissions(tmp_path, "01")
     assert list(handed_in) == ["ada", "file", "link", "zoe", "Ünal"]
     assert absent == ("absent",)
+
+
+def test_an_empty_folder_is_nothing_handed_in(tmp_path: Path) -> None:
+    for student in ("empty", "hidden", "junk", "other"):
+        (tmp_path / student / "03").mkdir(parents=True)
+    (tmp_path / "hidden/03/.DS_Store").write_text("x")
+    (tmp_path / "junk/03/report.pdf").write_text("x")
+    (tmp_path / "other/03/03").mkdir()
+    (tmp_path / "file").mkdir()
+    (tmp_path / "file/03").write_text("x")
+    (tmp_path / "link").mkdir()
+    (tmp_path / "link/03").symlink_to(tmp_path / "empty/03")
+    handed_in, absent = submissions(tmp_path, "03")
+    assert (list(handed_in), absent) == (["file", "junk", "link", "other"], ("empty", "hidden"))
 
 
 def test_results_are_read_as_they_were_written(tmp_path: Path, assignment: Assignment) -> None:

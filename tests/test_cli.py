@@ -179,6 +179,7 @@ def test_grading_a_class_writes_table_and_files_and_goes_on_after_anything(root:
     tiny.write_kernels(submitted / "ada/01")
     tiny.write_kernels(submitted / "=eve/01")
     (submitted / "bob/01").mkdir(parents=True)
+    (submitted / "bob/01/report.pdf").write_text("no kernels")
     (submitted / "cy/01").mkdir(parents=True)
     (submitted / "cy/01/kernels.py").write_text("import sys\nsys.exit(0)\n")
     (submitted / "dan").mkdir()

@@ -5,7 +5,6 @@ In: nbgrader's gradebook, the course, results/NN.json. Out: a file, written whol
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -15,7 +14,7 @@ from nbgrader.api import Gradebook, InvalidEntry
 from nbgrader.plugins import CsvExportPlugin
 from sqlalchemy.exc import SQLAlchemyError
 
-from grader.class_folder import submissions, timestamp_of
+from grader.class_folder import is_handed_in, submissions, timestamp_of
 from grader.course import Course
 from grader.errors import UsageError
 from grader.export import WRITERS, rows_of
@@ -25,6 +24,7 @@ from grader.gradebook import RESULTS, known_results, write_atomically
 from grader.nbgrader_plugin.database import differences, without_password
 from grader.nbgrader_plugin.grade_rows import HandedInAt, HandedInBy, due_dates, extensions_in, rows
 from grader.nbgrader_plugin.late_penalty import course_of_converter
+from grader.submission import not_collected
 
 
 class CsvExport(CsvExportPlugin):
@@ -120,12 +120,14 @@ def _unreadable(url: str, error: Exception) -> UsageError:
 
 
 def submitted_in(folder: Path) -> HandedInAt:
-    """When something was handed in, by ``<folder>/<student>/<assignment>`` and its timestamp.txt."""
+    """When something was handed in, by ``<folder>/<student>/<assignment>`` and what is in it, or why it is not."""
 
-    def handed_in_at(assignment: str, student: str) -> datetime | bool | None:
+    def handed_in_at(assignment: str, student: str) -> datetime | bool | str | None:
         place = folder / student / assignment
-        if not os.path.lexists(place):
+        if not is_handed_in(place):
             return None
+        if why := not_collected(place):
+            return why
         moment = timestamp_of(place)
         return moment if isinstance(moment, datetime) else True
 

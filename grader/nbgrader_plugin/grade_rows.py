@@ -25,8 +25,9 @@ WAITS = "waits for a score: "
 # Of two timestamps of one moment, one from a text and one from a database, in seconds.
 SAME_MOMENT = 1.0
 
-# When an assignment was handed in by a student: None if not at all, True if at a time that is not known.
-HandedInAt = Callable[[str, str], datetime | bool | None]
+# When an assignment was handed in by a student: None if not at all, True if at a time that is not known; a str says why
+# it was and could not be collected.
+HandedInAt = Callable[[str, str], datetime | bool | str | None]
 # Who has handed in an assignment, known to the gradebook or not.
 HandedInBy = Callable[[str], Collection[str]]
 
@@ -120,7 +121,7 @@ def _row(
     assignment: Any,
     student: Any,
     submission: Any,
-    moment: datetime | bool | None,
+    moment: datetime | bool | str | None,
     late: Late,
     due: datetime | None,
     extension: timedelta,
@@ -194,18 +195,19 @@ def _is_above(grade: Any) -> bool:
     return grade.manual_score is None and float(grade.auto_score or 0.0) > float(grade.max_score)
 
 
-def _why(submission: Any, grades: list[Any], moment: datetime | bool | None) -> str:
+def _why(submission: Any, grades: list[Any], moment: datetime | bool | str | None) -> str:
     """Why there is no score, or it is 0; "" where there is one."""
+    not_collected = moment if isinstance(moment, str) else ""
     if submission is None:
-        return NOT_AUTOGRADED if moment else NOTHING_HANDED_IN
+        return not_collected or (NOT_AUTOGRADED if moment else NOTHING_HANDED_IN)
     if not grades:
-        return NOT_AUTOGRADED
+        return not_collected or NOT_AUTOGRADED
     if isinstance(moment, datetime):
         known = in_utc(submission.timestamp)
         if known is None or (moment - known).total_seconds() > SAME_MOMENT:
             return NEWER
     waiting = [above_text(grade) if is_above_by_hand(grade) else grade.name for grade in grades if waits(grade)]
-    return WAITS + ", ".join(waiting) if waiting else ""
+    return (not_collected or WAITS + ", ".join(waiting)) if waiting else ""
 
 
 def in_utc(moment: datetime | None) -> datetime | None:

@@ -256,3 +256,34 @@ def test_the_late_plugin_takes_percent_of_the_points_earned(tmp_path: Path) -> N
     assert plugin.late_submission_penalty("ada", 44.44, 3600 + 1) == 4.44
     assert plugin.late_submission_penalty("ada", 44.44, 3600) == 0
     assert plugin.late_submission_penalty("ada", 0.0, 1e6) == 0
+
+
+def test_what_was_handed_in_and_not_collected_is_blank_until_somebody_scores_it(gradebook: Gradebook) -> None:
+    from grader.nbgrader_plugin.grade_rows import rows
+
+    why = "handed in, but not collected: work.zip: cannot be read"
+    autograded(gradebook, "bob", correctness=None, speed=None)
+    autograded(gradebook, "cy", correctness=None, speed=None)
+    for part in ("correctness", "speed"):
+        gradebook.find_grade(part, "matmul", "01", "cy").manual_score = 7.0
+    gradebook.db.commit()
+    found = {row.student: row for row in rows(gradebook, LATE, lambda assignment, student: why, now=NOW)}
+    for student in ("ada", "bob"):  # before and after autograding
+        assert (found[student].score, found[student].why, found[student].waits) == (None, why, why)
+        assert set(found[student].parts.values()) <= {None}
+    assert (found["cy"].score, found["cy"].why) == (14.0, "")
+
+
+@pytest.mark.parametrize(("files", "expected"), [((), None), (("x.pdf",), True), (("not-collected.txt",), "handed in")])
+def test_an_empty_folder_is_nothing_and_a_note_says_why_there_is_no_work(
+    tmp_path: Path, files: tuple[str, ...], expected: bool | str | None
+) -> None:
+    from grader.nbgrader_plugin.export_plugins import submitted_in
+
+    (tmp_path / "ada/01").mkdir(parents=True)
+    for name in files:
+        (tmp_path / "ada/01" / name).write_text("work.zip: cannot be read")
+    found = submitted_in(tmp_path)("01", "ada")
+    assert found == (
+        f"{expected}, but not collected: work.zip: cannot be read" if expected == "handed in" else expected
+    )
