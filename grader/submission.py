@@ -11,7 +11,7 @@ import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from grader.intake import NO_FILE, folder_problem, ordinary_bytes
+from grader.intake import CARRIED, NO_FILE, folder_problem, ordinary_bytes
 from grader.records import KERNELS_FILE, Failure
 
 # A thousand times a reference solution; what is larger is no kernel.
@@ -86,8 +86,8 @@ def _read(path: Path) -> bytes | Failure:
             "no-kernels-file",
             source.what,
             source.expected,
-            _similar(path.parent),
-            str(path.parent),
+            not_collected(path.parent) or _similar(path.parent),
+            str(path),
             f"Put your work into {KERNELS_FILE}, spelled like this, directly in the folder.",
         )
     if isinstance(source, Failure) and source.kind == "too-large":
@@ -97,7 +97,8 @@ def _read(path: Path) -> bytes | Failure:
 
 def _similar(folder: Path) -> str:
     try:
-        names = sorted(entry.name for entry in os.scandir(folder))
+        # What nbgrader puts there no student has handed in.
+        names = sorted(entry.name for entry in os.scandir(folder) if entry.name not in CARRIED)
     except OSError:
         return "a folder that cannot be listed"
     shown = ", ".join(repr(name) for name in names[:8])

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from grader.records import Failure
+from grader.reports.view import without_folders
 from grader.submission import MAX_BYTES, Submission, read_submission
 
 
@@ -64,6 +65,18 @@ def test_a_missing_file_is_a_failure_that_says_what_is_there(tmp_path: Path) -> 
     failure = failed(read_submission(tmp_path))
     if failure.kind == "no-kernels-file":  # some file systems of macOS do not tell the two names apart
         assert "'Kernels.py'" in failure.found
+
+
+def test_a_missing_file_is_told_by_what_the_student_handed_in_alone(tmp_path: Path) -> None:
+    for name in ("timestamp.txt", "submission_secret.txt"):
+        (tmp_path / name).write_text("of nbgrader's")
+    assert failed(read_submission(tmp_path)).found == "an empty folder"
+    (tmp_path / "matmul.ipynb").write_text("{}")
+    failure = failed(read_submission(tmp_path))
+    assert (failure.found, failure.where) == ("'matmul.ipynb'", str(tmp_path / "kernels.py"))
+    assert without_folders(failure.where) == "kernels.py"  # as students read it
+    (tmp_path / "not-collected.txt").write_text("work.zip: cannot be read")
+    assert failed(read_submission(tmp_path)).found == "handed in, but not collected: work.zip: cannot be read"
 
 
 def test_a_missing_folder_is_a_failure(tmp_path: Path) -> None:
