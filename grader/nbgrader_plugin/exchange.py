@@ -26,7 +26,7 @@ from grader.lms_names import recognised
 from grader.nbgrader_plugin import feedback_state
 from grader.nbgrader_plugin.generate import notebooks, require_notebooks
 from grader.nbgrader_plugin.staging import limits_of
-from grader.nbgrader_plugin.workplace import attributes, student_folders, working_in
+from grader.nbgrader_plugin.workplace import attributes, student_folders, without_progress, working_in
 from grader.records import Failure
 from grader.release import HANDED_OUT, SOLUTIONS, build
 
@@ -83,23 +83,37 @@ class ReleaseFeedback(ExchangeReleaseFeedback):
             super().start()
 
     def copy_files(self) -> None:
-        """Let nbgrader copy the pages of all who have a secret; a sentence says who has none."""
-        without = [self.coursedir.student_id_exclude] if self.coursedir.student_id_exclude else []
+        """Let nbgrader copy the pages of all who have a secret; sentences say who has none, and how many went out.
+
+        Each who has none is named: somebody has to send these pages.
+        """
+        excluded = self.coursedir.student_id_exclude.split(",")
         coursedir = self.coursedir
+        released = 0
+        without: dict[str, list[str]] = {}
         for folder in student_folders(coursedir, coursedir.feedback_directory, coursedir.assignment_id):
-            missing = [name for name in CARRIED if not _is_text(folder / name)]
+            if folder.parent.name in excluded or not any(folder.glob(f"*{feedback_state.PAGE}")):
+                continue
+            missing = " and no ".join(name for name in CARRIED if not _is_text(folder / name))
             if missing:
-                student = folder.parent.name
-                without.append(student)
-                self.log.warning(
-                    "%s: no feedback is released for %r: there is no %s of nbgrader's exchange; hand the page out by "
-                    "the way that the work came",
-                    folder,
-                    student,
-                    " and no ".join(missing),
-                )
-        with attributes(self.coursedir, student_id_exclude=",".join(without)):
+                without.setdefault(missing, []).append(folder.parent.name)
+            released += not missing
+        kept = [student for students in without.values() for student in students]
+        with (
+            attributes(coursedir, student_id_exclude=",".join([*filter(None, excluded), *kept])),
+            without_progress(self.log),
+        ):
             super().copy_files()
+        for missing, students in without.items():
+            self.log.warning(
+                "no feedback is released for %d (%s): there is no %s of nbgrader's exchange; hand their pages in %s "
+                "out by the way that the work came",
+                len(students),
+                ", ".join(map(quoted, students)),
+                missing,
+                coursedir.feedback_directory,
+            )
+        self.log.info("%s: feedback of %d released, of %d not", coursedir.assignment_id, released, len(kept))
 
 
 def _is_text(path: Path) -> bool:

@@ -370,10 +370,15 @@ def test_feedback_is_released_to_all_who_have_a_secret(
         file.write(RELEASE.format(exchange=str(exchange)))
     assert nbgrader_command("generate_feedback", "01").returncode == 0
     (autograded / "feedback/ada/01/submission_secret.txt").write_text(" \n")  # nbgrader asserts that there is one
+    for number in range(8):  # of an LMS, too
+        shutil.copytree(autograded / "feedback/cy", autograded / f"feedback/lms {number}")
     done = nbgrader_command("release_feedback", "1")
     assert done.returncode == 0, done.stderr
-    assert "no feedback is released for 'ada': there is no submission_secret.txt of" in done.stderr
-    assert "no feedback is released for 'cy': there is no timestamp.txt and no submission_secret.txt of" in done.stderr
+    assert "no feedback is released for 1 ('ada'): there is no submission_secret.txt of" in done.stderr
+    of_the_lms = ", ".join(["'cy'", *(f"'lms {number}'" for number in range(8))])
+    assert f"no feedback is released for 9 ({of_the_lms}): there is no timestamp.txt and no sub" in done.stderr
+    assert done.stderr.count("no feedback is released") == 2
+    assert done.stderr.strip().splitlines()[-1].endswith("01: feedback of 1 released, of 10 not")
     (out,) = (exchange / "tiny/feedback").iterdir()
     assert out.read_bytes() == (autograded / "feedback/bob/01" / PAGE).read_bytes()
     out.unlink()
