@@ -7,7 +7,8 @@ nbgrader's own converters do the work, on folders that were staged for them: ``g
 ``staging``, ``open_scores`` and its ``autograde_steps`` (``judge_submission``, ``save_grades``) for what was handed in,
 ``feedback`` with ``feedback_page``, which is what its template shows.
 ``guard`` keeps any other converter away, ``workplace`` has the folders and the lock, ``timestamps`` reads strangers'
-dates, ``names`` their names. What nbgrader has plugins for is in ``exchange``, ``late_penalty``, ``zip_collect`` and
+dates, ``names`` their names. What nbgrader has plugins for is in ``exchange``, ``late_penalty``, ``zip_collect`` with
+``collected_times``, and
 ``export_plugins`` with ``grade_rows`` and ``database``. ``settings`` brings all of it together.
 """
 

@@ -60,6 +60,7 @@ def test_every_export_of_nbgraders_is_blank_where_nothing_was_judged(
     assert python(AUTOGRADED).returncode == 0
     for student in ("cy", "eve"):  # who is in no gradebook
         (root / "submitted" / student / "01").mkdir(parents=True)
+        (root / "submitted" / student / "01/kernels.py").touch()
     for arguments, name, column in (
         ("", "grades.csv", "score"),
         ("--exporter=nbgrader.plugins.CsvExportPlugin --to=theirs.csv", "theirs.csv", "score"),
@@ -91,6 +92,7 @@ def test_grader_export_takes_scores_from_nbgraders_gradebook_and_checks_from_res
     write_results(root / "results", "01", [full])
     for student in ("dan", "eve"):  # not autograded yet; in no gradebook
         (root / "submitted" / student / "01").mkdir(parents=True)
+        (root / "submitted" / student / "01/kernels.py").touch()
     done = python(GRADER, "export")
     assert done.returncode == 0, done
     found = {"ada": "80.0", "bob": "", "cy": "0.0", "dan": "", "eve": ""}

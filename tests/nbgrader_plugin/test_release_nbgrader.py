@@ -155,6 +155,7 @@ def test_what_nbgrader_could_never_grade_is_not_registered_and_not_released(
     (root / "solutions/06").mkdir()
     calls = [[name, of] for name in ("generate_assignment", "release_assignment", "autograde") for of in ("01", "06")]
     (root / "submitted/ada/01").mkdir(parents=True)
+    (root / "submitted/ada/01/kernels.py").touch()
     answers = nbgrader_api(*([*call, "ada"] if call[0] == "autograde" else call for call in calls))
     for (name, of), pressed in zip(calls, answers, strict=True):
         assert (pressed["success"], pressed["error"]) == (False, None), (name, of)
@@ -295,6 +296,7 @@ def test_a_gradebook_that_cannot_be_used_is_told_and_nobody_is_told_to_forget_gr
 ) -> None:
     for command in ("generate_assignment", "autograde"):
         (root / "submitted/ada/01").mkdir(parents=True, exist_ok=True)
+        (root / "submitted/ada/01/kernels.py").touch()
         done = nbgrader_command(command, "01", before=before)
         assert done.returncode == 1
         assert "raceback" not in done.stderr
