@@ -12,7 +12,7 @@ from grader.export_row import Row
 from grader.records import Verdict
 from grader.reports.text import one_line
 
-MAX_NAMES = 5
+MAX_NAMES = 20
 MAX_LINES = 20
 
 
@@ -29,6 +29,8 @@ def notes(rows: Iterable[Row]) -> list[str]:
         if row.above:
             above.setdefault(row.assignment, []).append(row)
     found = [f"{name}: no score yet for {some(students)}: {why}" for (name, why), students in waiting.items()]
+    if any(len(students) > MAX_NAMES for students in waiting.values()):
+        found.append("grades.csv of `grader export --to csv` has all of them: no score, and why")
     found += [
         f"{name}: a score by hand counts for {some(students)} that was given before the last run of the judge: see "
         "Manual Grading in Formgrader, where Resolve keeps it"
@@ -70,7 +72,13 @@ def some(students: Sequence[str]) -> str:
     """Students' names for a sentence: all of a few, else how many and the first of them."""
     if len(students) <= 1:
         return "".join(students)
-    return f"{len(students)} students ({', '.join(students[:MAX_NAMES])}{', …' if len(students) > MAX_NAMES else ''})"
+    return f"{len(students)} students ({named(students)})"
+
+
+def named(students: Sequence[str]) -> str:
+    """Students' names, or the first of many and how many more there are."""
+    more = len(students) - MAX_NAMES
+    return ", ".join(students[:MAX_NAMES]) + (f" and {more} more" if more > 0 else "")
 
 
 def shortened(lines: Sequence[str], what: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from dataclasses import replace
 from pathlib import Path
 
@@ -52,8 +53,21 @@ def test_a_class_that_waits_for_one_thing_is_told_of_in_one_line(root: Path) -> 
     )
     write_results(root / "results", "01", [full, *(replace(waiting, student=f"s{n:03}") for n in range(200))])
     done = grader("export", cwd=root)
-    assert "01: no score yet for 200 students (s000, s001, s002, s003, s004, …): speed not measured" in done.stdout
+    named = ", ".join(f"s{n:03}" for n in range(20))
+    assert f"01: no score yet for 200 students ({named} and 180 more): speed not measured: no GPU\n" in done.stdout
     assert done.stdout.count("no score yet") == 1
+    # Where the others are to be seen.
+    assert "grades.csv of `grader export --to csv` has all of them: no score, and why\n" in done.stdout
+    rows = list(csv.DictReader((root / "exported/grades.csv").read_text().splitlines()))
+    assert sum("no GPU" in row["why"] and not row["score"] for row in rows) == 200
+
+
+def test_all_of_a_few_who_wait_are_named(root: Path) -> None:
+    full, waiting = verdicts(root)
+    write_results(root / "results", "01", [full, *(replace(waiting, student=f"s{n:03}") for n in range(20))])
+    done = grader("export", cwd=root)
+    assert f"20 students ({', '.join(f's{n:03}' for n in range(20))}): speed not measured" in done.stdout
+    assert "has all of them" not in done.stdout
 
 
 def test_without_any_scores_one_sentence_says_what_to_run(root: Path) -> None:

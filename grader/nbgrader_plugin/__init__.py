@@ -4,8 +4,8 @@ In: nbgrader_config.py calls ``configure``. Out: nbgrader's settings; from then 
 
 nbgrader's own converters do the work, on folders that were staged for them: ``generate`` for releases with
 ``registered`` (what the gradebook takes over of course.yml), ``autograde`` with ``autograded`` (who is due),
-``staging``, ``open_scores`` and its ``autograde_steps`` (``judge_submission``, ``save_grades``) for what was handed in,
-``feedback`` with ``feedback_page``, which is what its template shows.
+``refused``, ``staging``, ``open_scores`` and its ``autograde_steps`` (``judge_submission``, ``save_grades``) for what
+was handed in, ``feedback`` with ``feedback_page``, which is what its template shows.
 ``guard`` keeps any other converter away, ``workplace`` has the folders and the lock, ``timestamps`` reads strangers'
 dates, ``names`` their names. What nbgrader has plugins for is in ``exchange``, ``late_penalty``, ``zip_collect`` with
 ``collected_times``, and

@@ -13,7 +13,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -24,11 +24,12 @@ from traitlets import Enum, Integer
 
 from grader import classroom
 from grader.class_baselines import differing_baselines
-from grader.class_folder import linked, submissions, timestamp_of
+from grader.class_folder import submissions, timestamp_of
 from grader.course import FILE_NAME, Assignment, Course, load_course
 from grader.errors import UsageError
+from grader.export import rows_of
+from grader.export_notes import named, notes
 from grader.gradebook import RESULTS, known_results, merge_results
-from grader.intake import student_name_problem
 from grader.late import TIMESTAMP_FILE, with_penalty
 from grader.nbgrader_plugin import bonuses
 from grader.nbgrader_plugin.autograde_steps import require_judge
@@ -36,15 +37,15 @@ from grader.nbgrader_plugin.autograded import has_other_points, why_due
 from grader.nbgrader_plugin.generate import register, releasable, told
 from grader.nbgrader_plugin.guard import CourseConverter
 from grader.nbgrader_plugin.open_scores import extension_of, open_all, waiting_among
+from grader.nbgrader_plugin.refused import tell_again, why_refused
 from grader.nbgrader_plugin.registered import opened, points_of, set_due, tell_of_scores_above
-from grader.nbgrader_plugin.run_summary import named, summary
+from grader.nbgrader_plugin.run_summary import summary
 from grader.nbgrader_plugin.staging import Staged, stage_submission
 from grader.nbgrader_plugin.workplace import attributes, without_progress, working_in
 from grader.records import KERNELS_FILE, Verdict
 from grader.release import SOLUTIONS
 
 NONE: frozenset[float] = frozenset()
-MAX_ID = 128  # characters of a student's id in nbgrader's gradebook
 
 
 class CourseAutograde(CourseConverter, Autograde):
@@ -96,11 +97,9 @@ class CourseAutograde(CourseConverter, Autograde):
                     with working_in(root) as staged:
                         self._convert(course, assignment, due, judged, templates, staged)
             finally:
-                self._sum_up(assignment.name, due, refused, skipped)
+                self._sum_up(course, assignment, due, refused, skipped)
+                tell_again(refused, self.log)
         if refused:
-            # Again, since lines on the others stand between, and nbgrader's command shows no exception.
-            first = next(iter(refused.values()))
-            self.log.error("%d not graded, see the sentences above: %s", len(refused), first)
             raise NbGraderException("\n".join(refused.values()))
 
     # ------------------------------------------------------------------ whose submissions
@@ -113,11 +112,10 @@ class CourseAutograde(CourseConverter, Autograde):
         found = {s: f for s, f in found.items() if (s == wanted or fnmatchcase(s, wanted)) and s not in excluded}
         if not found:
             raise UsageError(f"expected submissions {folder}/<student>/{name} of {wanted!r}, found none")
-        problems = {student: _problem(student, place) for student, place in found.items()}
-        refused = {s: f"{folder}: not graded: {problem}" for s, problem in problems.items() if problem is not None}
+        refused = {s: why for s, place in found.items() if (why := why_refused(s, place)) is not None}
         for sentence in refused.values():
             self.log.error("%s", sentence)
-        return {student: place for student, place in found.items() if problems[student] is None}, refused
+        return {student: place for student, place in found.items() if student not in refused}, refused
 
     def _is_due(self, student: str, folder: Path, name: str, templates: Mapping[str, str]) -> bool:
         """Whether it is to be autograded: asked for by force, not done or half done, or handed in again."""
@@ -137,13 +135,24 @@ class CourseAutograde(CourseConverter, Autograde):
             if students:
                 self.log.warning(f"%d of those that were skipped {what}", len(students), named(students))
 
-    def _sum_up(self, name: str, due: Iterable[str], refused: Collection[str], skipped: Collection[str]) -> None:
+    def _sum_up(
+        self,
+        course: Course,
+        assignment: Assignment,
+        due: Iterable[str],
+        refused: Collection[str],
+        skipped: Collection[str],
+    ) -> None:
         """Say what has become of everybody; nbgrader takes away the folder of a submission that failed."""
+        name = assignment.name
         graded = [student for student in due if Path(self._format_dest(name, student)).exists()]
         failed = [student for student in due if student not in graded]
         with self._gradebook() as gradebook:
             waiting = waiting_among(gradebook, name, graded)
             tell_of_scores_above(gradebook, name, self.log)
+        open_ones = [self.verdicts[student] for student in waiting if student in self.verdicts]
+        for line in notes(rows_of(open_ones, assignment, course.grading.late, datetime.now(UTC))):
+            self.log.info("%s", line)
         self.log.info("%s", summary(name, graded, waiting, failed, refused, skipped))
 
     def _gradebook(self) -> Any:
@@ -243,13 +252,6 @@ class CourseAutograde(CourseConverter, Autograde):
         with self._gradebook() as gradebook:
             given = self.given.get(student_id, NONE)
             open_all(gradebook, assignment_id, student_id, with_timestamp=dated, given=given)
-
-
-def _problem(student: str, folder: Path) -> str | None:
-    """Why a student's submission cannot be graded; None if it can."""
-    if len(student) > MAX_ID:
-        return f"a student's name of {len(student)} characters is too long for nbgrader's gradebook: at most {MAX_ID}"
-    return linked(folder.parent.parent, student) or student_name_problem(student)
 
 
 def of_these_bytes(verdict: Verdict, made: Staged, assignment: Assignment) -> Verdict:

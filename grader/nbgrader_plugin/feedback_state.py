@@ -17,11 +17,11 @@ from typing import Any
 from nbgrader.api import Gradebook, MissingEntry
 
 from grader.course import Course
+from grader.export_notes import named
 from grader.intake import ordinary_bytes
 from grader.late import days_late, penalty
 from grader.nbgrader_plugin.autograded import MAX_WITH_REPORTS
 from grader.nbgrader_plugin.grade_rows import row_of
-from grader.nbgrader_plugin.run_summary import named
 from grader.nbgrader_plugin.workplace import student_folders
 from grader.notebook import SUFFIX
 from grader.records import KERNELS_FILE, Failure

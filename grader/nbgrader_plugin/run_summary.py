@@ -5,15 +5,9 @@ In: students by what became of them. Out: words for the log.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 
-MAX_NAMED = 5
-
-
-def named(students: Iterable[str]) -> str:
-    """The first few of these names."""
-    names = list(students)
-    return ", ".join(names[:MAX_NAMED]) + (", …" if len(names) > MAX_NAMED else "")
+from grader.export_notes import named
 
 
 def summary(
@@ -27,8 +21,10 @@ def summary(
     """How many were autograded, who of them waits for a score, who failed or was refused, how many were skipped."""
     told = [f"{assignment}: {len(graded)} autograded"]
     if waiting:
-        told.append(f"{len(waiting)} of them wait for a score ({named(waiting)})")
-    told += [f"{len(who)} {what} ({named(who)})" for who, what in ((failed, "failed"), (refused, "refused")) if who]
+        told.append(f"{len(waiting)} of them wait for a score ({named(list(waiting))})")
+    told += [
+        f"{len(who)} {what} ({named(list(who))})" for who, what in ((failed, "failed"), (refused, "refused")) if who
+    ]
     if skipped:
         told.append(f"{len(skipped)} skipped")
     return "; ".join(told)

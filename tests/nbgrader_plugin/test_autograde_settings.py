@@ -134,7 +134,7 @@ def test_who_is_refused_is_counted_and_said_again_below_the_lines_on_the_others(
     first, judged, counted, again = (
         done.stderr.index(said)
         for said in (
-            "submitted: not graded: the student's folder 'pia' is a link",
+            "submitted/pia: not graded: the student's folder 'pia' is a link",
             "judged 1 of 1: ada",
             "01: 1 autograded; 1 of them wait for a score (ada); 1 refused (pia)\n",
             "1 not graded, see the sentences above: ",

@@ -259,6 +259,30 @@ def test_a_policy_that_scales_now_is_told_to_those_who_wait(graded: Path, nbgrad
     assert "--force judges them again; without a GPU course.yml scales their totals now" in done.stderr
 
 
+def test_who_is_refused_is_named_and_told_again_last_also_when_another_one_fails(
+    graded: Path, nbgrader_command: Run
+) -> None:
+    long = "x" * 129
+    handed_in.hand_in(graded, "o<b>", book=notebook.answered(handed_in.RIGHT))
+    handed_in.hand_in(graded, long, book=notebook.answered(handed_in.RIGHT))
+    done = nbgrader_command("autograde", "01", "--force", before=handed_in.FAKE_CLASS, CRASHES="bob")
+    assert done.returncode == 1
+    assert "1 failed (bob)" in done.stderr
+    for student in ("o<b>", long):
+        assert f"submitted/{student}: not graded: " in done.stderr
+    assert "2 not graded, see the sentences above: " in done.stderr.split("1 failed (bob)")[1]
+
+
+def test_what_those_wait_for_who_were_judged_is_told(graded: Path, nbgrader_command: Run) -> None:
+    handed_in.hand_in(graded, "cy", "fault", book=notebook.answered(handed_in.RIGHT))
+    done = nbgrader_command("autograde", "01", "--force", before=handed_in.FAKE_CLASS)
+    assert "01: no score yet for 2 students (ada, bob): speed not measured: no GPU\n" in done.stderr
+    (cy,) = [line for line in done.stderr.splitlines() if "01: no score yet for cy: " in line]
+    assert cy.endswith(" not judged: the GPU died; speed not measured: no GPU")
+    assert "01: 3 autograded; 3 of them wait for a score (ada, bob, cy)" in done.stderr.splitlines()[-1]
+    assert nbgrader_command("autograde", "01", before=handed_in.FAKE_CLASS).stderr.count("no score yet") == 0
+
+
 def test_races_against_another_cpu_are_told_of_across_runs(graded: Path, nbgrader_command: Run) -> None:
     full = class_judges.full_marks(Task(graded, graded, "cy", "simulated"))
     raced = [
