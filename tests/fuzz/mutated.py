@@ -40,7 +40,7 @@ def changed(draw: st.DrawFn, valid: Any, changes: int = 3) -> Any:
             other, there = draw(st.sampled_from(places))
             holder[key] = copy.deepcopy(other[there])
         else:
-            holder[key] = draw(ODD)
+            holder[key] = copy.deepcopy(draw(ODD))
     return document
 
 
