@@ -62,6 +62,7 @@ class Unpack(ExtractorPlugin):
         for student, of in files.items():
             folder = extracted / student
             folder.mkdir()
+            places[student].mkdir(parents=True, exist_ok=True)  # nbgrader warns of each that it makes
             for file, content in of.items():
                 # New files in a new folder; nothing is there to be followed or overwritten.
                 fd = os.open(folder / file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
