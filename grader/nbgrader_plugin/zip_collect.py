@@ -18,11 +18,11 @@ from nbgrader.plugins.zipcollect import ExtractorPlugin, FileNameCollectorPlugin
 from grader.chosen_files import HandedIn
 from grader.course import Assignment, Late
 from grader.errors import GraderError, UsageError
+from grader.export_notes import named
 from grader.handed_in import handed_in
 from grader.late import TIMESTAMP_FILE
 from grader.nbgrader_plugin.collected_times import keep_times
 from grader.nbgrader_plugin.late_penalty import course_of_converter
-from grader.nbgrader_plugin.run_summary import named
 from grader.nbgrader_plugin.workplace import without_progress
 from grader.quiz_folder import notebooks
 from grader.records import KERNELS_FILE
