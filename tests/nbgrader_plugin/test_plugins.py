@@ -211,7 +211,7 @@ def test_what_differs_from_course_yml_is_told_and_course_yml_counts(
         told = getattr(done, output)
         assert done.returncode == 0, done
         assert "01: due 2027-04-01 12:00+02:00 by course.yml, which counts here; the gradebook" in told
-        assert "have 2027-03-01 22:59+00:00 until `nbgrader generate_assignment 01`" in told
+        assert "have 2027-03-02 00:59+02:00 until `nbgrader generate_assignment 01`" in told
         assert "01: the gradebook has other points than course.yml: `nbgrader generate_assignment 01`" in told
         assert "01: by other points than course.yml's now: 2 students (ada, bob); `nbgrader autograde 01 --f" in told
         assert "01: no score yet for 2 students (cy, dan): nothing handed in, not due until 2027-04-01" in told
