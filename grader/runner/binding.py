@@ -2,7 +2,8 @@
 
 In: the text, and the functions of a validated plan. Out: function objects that are compiled, never called. The
 text is compiled to code objects; each function is one of those, found by its place, with the plan's constants as
-its globals and closure and nothing else: ``__builtins__`` is empty, modules and names come from a fixed list.
+its globals and closure and nothing else: ``__builtins__`` is empty, modules and names come from a fixed list. Where
+Numba would execute what it has made of a kernel, it may not (``source_text``).
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from grader.kernels_text import KernelsText
 from grader.plan_constants import Constant, FunctionConstant, NameConstant, UnsupportedConstant
 from grader.plan_functions import Function
 from grader.records import Failure
+from grader.runner.source_text import execute_numbers_only
 from grader.runner.values import Values
 from grader.vector_access import OFFERED
 
@@ -107,6 +109,7 @@ class Binder:
 
     def __init__(self, text: KernelsText, functions: Sequence[Function], line_info: LineInfo = "") -> None:
         text.compile()
+        execute_numbers_only()
         self._line_info = line_info
         self.values = Values()
         self._text = text
