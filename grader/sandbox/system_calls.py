@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import fcntl
 import os
 
 _COMPUTING = (
@@ -33,12 +34,14 @@ _COMPUTING = (
     *("sigaltstack", "exit", "exit_group", "wait4", "waitid"),
     # files
     *("close", "close_range", "read", "readv", "pread64", "preadv", "preadv2"),
-    *("write", "writev", "pwrite64", "lseek", "_llseek", "dup", "dup2", "dup3", "fcntl", "fcntl64", "umask"),
+    *("write", "writev", "pwrite64", "lseek", "_llseek", "dup", "dup2", "dup3", "umask"),
     *("stat", "fstat", "lstat", "newfstatat", "fstatat64", "fstat64", "statx", "fstatfs", "statfs", "access"),
     *("faccessat", "faccessat2", "readlink", "readlinkat", "getdents64", "getcwd", "chdir", "fchdir"),
 )
 # What isatty() and open() ask of a file; others would reach into a terminal or a device.
 _TCGETS, _FIONREAD, _FIONBIO, _FIONCLEX, _FIOCLEX = 0x5401, 0x541B, 0x5421, 0x5450, 0x5451
+# What may be asked of a descriptor: copies, flags. Not whom it sends signals (F_SETOWN: anybody), nor locks.
+_FCNTL = (fcntl.F_DUPFD, fcntl.F_DUPFD_CLOEXEC, fcntl.F_GETFD, fcntl.F_SETFD, fcntl.F_GETFL, fcntl.F_SETFL)
 
 # seccomp.h of libseccomp 2.
 _ALLOW, _ERRNO = 0x7FFF0000, 0x00050000
@@ -72,6 +75,9 @@ def give_up(*, writing: bool) -> None:
             _allow(library, rules, name)
         for request in (_TCGETS, _FIONREAD, _FIONBIO, _FIONCLEX, _FIOCLEX):
             _allow(library, rules, "ioctl", _Argument(1, _EQUALS, request))
+        for name in ("fcntl", "fcntl64"):
+            for command in _FCNTL:
+                _allow(library, rules, name, _Argument(1, _EQUALS, command))
         for name, flags in (("open", 1), ("openat", 2)):
             _allow(library, rules, name, *([_Argument(flags, _MASKED, _TO_WRITE, 0)] if writing else []))
         # Signals, and limits, of its own alone: abort() is a tgkill.

@@ -126,6 +126,27 @@ seen["prlimit"] = attempt(lambda: __import__("resource").prlimit(parent, __impor
     refused(found)
 
 
+def test_a_descriptor_sends_no_signal_and_holds_nothing_of_others(seen: Seen) -> None:
+    """Signals of a pipe go to whom fcntl names (F_SETOWN); locks, leases and a pipe's size are shared with others."""
+    found = seen("""
+import fcntl, struct
+reader, writer = os.pipe()
+module = open(json.__file__)
+parent = os.getppid()
+seen["owner"] = attempt(lambda: fcntl.fcntl(reader, fcntl.F_SETOWN, parent))
+seen["owner, extended"] = attempt(lambda: fcntl.fcntl(reader, 15, struct.pack("ii", 1, parent)))
+seen["which signal"] = attempt(lambda: fcntl.fcntl(reader, fcntl.F_SETSIG, 9))
+seen["a folder's signals"] = attempt(lambda: fcntl.fcntl(reader, fcntl.F_NOTIFY, 1))
+seen["lease"] = attempt(lambda: fcntl.fcntl(module, fcntl.F_SETLEASE, fcntl.F_RDLCK))
+seen["lock"] = attempt(lambda: fcntl.lockf(module, fcntl.LOCK_SH | fcntl.LOCK_NB))
+seen["flock"] = attempt(lambda: fcntl.flock(module, fcntl.LOCK_SH | fcntl.LOCK_NB))
+seen["size of a pipe"] = attempt(lambda: fcntl.fcntl(writer, 1031, 1 << 20))
+seen["asynchronous, by ioctl"] = attempt(lambda: fcntl.ioctl(reader, 0x5452, struct.pack("i", 1)))
+seen["owner, by ioctl"] = attempt(lambda: fcntl.ioctl(reader, 0x8901, struct.pack("i", parent)))
+""")
+    refused(found)
+
+
 def test_no_privilege_is_gained_and_no_wall_is_put_down(seen: Seen) -> None:
     refused(
         seen("""
@@ -188,10 +209,22 @@ def work():
     assert open(math.__spec__.origin, "rb").read(1) if math.__spec__.origin not in (None, "built-in") else True
     return "fine"
 seen["work"] = attempt(work)
+def descriptors():
+    reader, writer = os.pipe()
+    os.set_blocking(reader, False), os.set_inheritable(writer, True)
+    os.dup2(reader, os.dup(writer))
+    assert not os.get_blocking(reader) and os.get_inheritable(writer)
+    return "fine"
+seen["descriptors"] = attempt(descriptors)
 seen["tty"] = attempt(lambda: os.isatty(0))
 seen["own status"] = attempt(lambda: os.times().user >= 0)
 """)
-    assert found == {"work": ["done", "'fine'"], "tty": ["done", "False"], "own status": ["done", "True"]}
+    assert found == {
+        "work": ["done", "'fine'"],
+        "descriptors": ["done", "'fine'"],
+        "tty": ["done", "False"],
+        "own status": ["done", "True"],
+    }
 
 
 def test_without_a_wall_the_same_is_done(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
