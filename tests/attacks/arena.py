@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import secrets
+import shutil
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -88,7 +91,9 @@ def test_doubles_and_totals(submission):
 def test_reads_once(submission):
     """Each element is read from global memory once, and each output written once."""
     run = submission.simulate("double", n=640)
-    assert run.global_loads_per_output <= 1
+    run.require("global_loads", at_most=640, advice="read x[i] once")
+    run.require("global_stores", at_most=640, advice="write out[i] once")
+    run.require("atomics_of_x", at_most=0, advice="read x[i] as it is: nobody writes there")
 '''
 HONEST = '''\
 """Doubles, and sums in one block."""
@@ -149,12 +154,25 @@ class Arena:
         """The verdict on a submission."""
         return judge_submission(self.root / "solutions/01", folder, device="simulated")
 
-    def submission(self, text: str) -> Path:
-        """A folder beside the neighbour's, with this kernels.py, in which ROOT and MARK are filled in."""
+    def submission(
+        self, text: str, files: Mapping[str, str] | None = None, links: Iterable[tuple[str, str, str]] = ()
+    ) -> Path:
+        """A folder beside the neighbour's, with this kernels.py, in which ROOT and MARK are filled in.
+
+        ``files`` besides, by name; ``links``: "link" or "hard link", name and target of each.
+        """
         folder = self.root / "submitted/attacker/01"
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "kernels.py").write_text(text.replace("@ROOT@", str(self.root)).replace("@MARK@", MARK))
+        shutil.rmtree(folder, ignore_errors=True)
+        for name, contents in {"kernels.py": text, **(files or {})}.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(self._filled(contents))
+        for kind, name, target in links:
+            (folder / name).unlink(missing_ok=True)
+            (os.symlink if kind == "link" else os.link)(self._filled(target), folder / name)
         return folder
+
+    def _filled(self, text: str) -> str:
+        return text.replace("@ROOT@", str(self.root)).replace("@MARK@", MARK)
 
     def state(self) -> dict[str, str]:
         """Of each file in the course but the attacker's, its contents' hash, or what it is."""

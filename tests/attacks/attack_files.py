@@ -4,28 +4,40 @@ A file's docstring says what it tries. Lines between ``# trick`` and ``# honest`
 ``# honest`` and ``# end`` the twin's; all others are both's. ``# deserves: PARTS`` names the parts that the kernels
 would earn without the trick, which no trick may add to; without it they deserve nothing. ``# no twin`` where the trick
 is all there is.
+
+What an attack brings besides kernels.py stands in its file as comments: ``# file: NAME``, then its lines, each after
+``#| ``; ``# link: NAME -> TARGET`` is a symbolic link and ``# hard link: NAME -> TARGET`` a hard one, which may take
+the place of kernels.py. The twin has none of that.
 """
 
 from __future__ import annotations
 
 import ast
 import re
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 SUBMISSIONS = Path(__file__).parent / "submissions"
+_FILE = re.compile(r"^# file: (.+)\n((?:#\|.*\n)*)", re.MULTILINE)
+_LINK = re.compile(r"^# (link|hard link): (.+) -> (.+)$", re.MULTILINE)
 _DESERVES = re.compile(r"^# deserves: (.+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Attack:
-    """One trick. ``deserves``: the parts that it may earn. ``twin`` None: there is none."""
+    """One trick. ``deserves``: the parts that it may earn. ``twin`` None: there is none.
+
+    ``files`` by name; ``links``: kind, name, target of each.
+    """
 
     name: str
     tries: str
     deserves: frozenset[str]
     text: str
     twin: str | None
+    files: Mapping[str, str] = field(default_factory=dict)
+    links: tuple[tuple[str, str, str], ...] = ()
 
 
 def attacks() -> tuple[Attack, ...]:
@@ -43,9 +55,17 @@ def read(file: Path) -> Attack:
     found = _DESERVES.search(text)
     deserves = frozenset(found[1].replace(",", " ").split()) if found else frozenset()
     twin = None if "\n# no twin\n" in text else honest
-    if twin == text:
+    files = {name: "".join(_lines(rows)) for name, rows in _FILE.findall(text)}
+    links = tuple(_LINK.findall(text))
+    if twin == text and not files and not links:
         raise ValueError(f"{file}: expected a trick between '# trick' and '# honest', or '# no twin'")
-    return Attack(f"{file.parent.name}/{file.stem}", " ".join(tries.split()), deserves, trick, twin)
+    return Attack(f"{file.parent.name}/{file.stem}", " ".join(tries.split()), deserves, trick, twin, files, links)
+
+
+def _lines(rows: str) -> Iterator[str]:
+    """The lines of a file that stands in comments."""
+    for row in rows.splitlines(keepends=True):
+        yield row.removeprefix("#|").removeprefix(" ")
 
 
 def _halves(text: str, file: Path) -> tuple[str, str]:

@@ -47,7 +47,7 @@ def earned(verdict: Verdict) -> dict[str, float]:
 def test_an_attack_earns_nothing_sees_nothing_and_harms_nothing(arena: Arena, attack: Attack) -> None:
     before, warm = arena.state(), arena.processes()
     began = time.monotonic()
-    verdict = arena.judge(arena.submission(attack.text))
+    verdict = arena.judge(arena.submission(attack.text, attack.files, attack.links))
     assert time.monotonic() - began < SECONDS
     assert set(earned(verdict)) <= attack.deserves, told(verdict)
     assert arena.secret not in told(verdict)
