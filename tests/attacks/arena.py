@@ -28,7 +28,7 @@ assignments:
   "01":
     title: Doubling and summing
     parts: {correctness: 60, technique: 40}
-    limits: {check: 4 s, memory: 1 GiB, timeouts: 5 s}
+    limits: {check: 2 s, memory: 1 GiB, timeouts: 2 s}
 """
 PROBLEM = """\
 import numpy as np

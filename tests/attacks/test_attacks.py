@@ -18,9 +18,11 @@ from grader.sandbox.walls import VARIABLE, offer
 from .arena import HONEST, Arena, told
 from .attack_files import Attack, attacks
 
-# A check has four seconds of CPU time, three times as many of the wall's, and time-outs end after five.
+# A check has two seconds of CPU time, three times as many of the wall's, and time-outs end after two.
 SECONDS = 90
 ATTACKS = attacks()
+# Without their docstrings and tricks many files are the same.
+TWINS = tuple({a.twin.partition('"""\n')[2]: a for a in ATTACKS if a.twin}.values())
 
 
 @pytest.fixture(scope="module", params=LEVELS[1:])
@@ -57,7 +59,7 @@ def test_an_attack_earns_nothing_sees_nothing_and_harms_nothing(arena: Arena, at
     assert processes.wait_until(lambda: len(arena.processes()) == len(warm), 10)
 
 
-@pytest.mark.parametrize("attack", [a for a in ATTACKS if a.twin], ids=[a.name for a in ATTACKS if a.twin])
+@pytest.mark.parametrize("attack", TWINS, ids=[attack.name for attack in TWINS])
 def test_its_honest_twin_keeps_its_full_score(arena: Arena, attack: Attack) -> None:
     assert attack.twin is not None
     verdict = arena.judge(arena.submission(attack.twin))
