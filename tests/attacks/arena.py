@@ -17,9 +17,15 @@ from grader.children import Children
 from grader.judging import judge_submission
 from grader.records import Verdict
 from grader.reports.json import to_json
+from grader.sandbox.ends import Death, Reply
+from grader.sandbox.limits import Limits
+from grader.sandbox.protocol import Message
+from grader.sandbox.warm_child import WarmChild
 
 # What an attack leaves behind has this in its name.
 MARK = "left_behind"
+# What an attack prints when something went well that must not.
+DONE = "the attack has been done"
 PLACES = ("/tmp", "/dev/shm", "/var/tmp", "/run/lock", "/run")
 
 COURSE = """\
@@ -128,15 +134,34 @@ def total(x, out):
 '''
 
 
+class _Overheard(WarmChild):
+    """A child of which all is heard that its jobs print: what comes of a hidden check, a verdict does not show."""
+
+    def __init__(self, module: str, heard: list[str]) -> None:
+        super().__init__(module)
+        self._heard = heard
+
+    def call(self, request: Message, limits: Limits, *, keep: str = "") -> Reply | Death:
+        answer = super().call(request, limits, keep=keep)
+        self._heard.append(answer.printed if isinstance(answer, Death) else f"{answer.printed}{answer.message.header}")
+        return answer
+
+
 @dataclass
 class Arena:
-    """A course in ``root``, judged with ``children``. ``secret`` is in its hidden checks, gradebook and neighbours."""
+    """A course in ``root``, judged with ``children``. ``secret`` is in its hidden checks, gradebook and neighbours.
+
+    ``heard`` is what came out of both children for the last submission: what they printed and answered.
+    """
 
     root: Path
     children: Children
     secret: str = field(default_factory=lambda: f"secret-{secrets.token_hex(8)}")
+    heard: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        self.children.recorder = _Overheard("grader.recorder", self.heard)
+        self.children.runner = _Overheard("grader.runner", self.heard)
         files = {
             "course.yml": COURSE,
             "solutions/01/problem.py": PROBLEM,
@@ -152,12 +177,13 @@ class Arena:
 
     def judge(self, folder: Path) -> Verdict:
         """The verdict on a submission."""
+        self.heard.clear()
         return judge_submission(self.root / "solutions/01", folder, device="simulated")
 
     def submission(
         self, text: str, files: Mapping[str, str] | None = None, links: Iterable[tuple[str, str, str]] = ()
     ) -> Path:
-        """A folder beside the neighbour's, with this kernels.py, in which ROOT and MARK are filled in.
+        """A folder beside the neighbour's, with this kernels.py, in which ROOT, MARK and DONE are filled in.
 
         ``files`` besides, by name; ``links``: "link" or "hard link", name and target of each.
         """
@@ -172,14 +198,14 @@ class Arena:
         return folder
 
     def _filled(self, text: str) -> str:
-        return text.replace("@ROOT@", str(self.root)).replace("@MARK@", MARK)
+        return text.replace("@ROOT@", str(self.root)).replace("@MARK@", MARK).replace("@DONE@", DONE)
 
     def state(self) -> dict[str, str]:
         """Of each file in the course but the attacker's, its contents' hash, or what it is."""
         found = {}
         for path in sorted(self.root.rglob("*")):
             name = str(path.relative_to(self.root))
-            if not name.startswith("submitted/attacker") and "__pycache__" not in name:
+            if not name.startswith("submitted/attacker"):
                 found[name] = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "folder"
         return found
 

@@ -7,7 +7,8 @@ is all there is.
 
 What an attack brings besides kernels.py stands in its file as comments: ``# file: NAME``, then its lines, each after
 ``#| ``; ``# link: NAME -> TARGET`` is a symbolic link and ``# hard link: NAME -> TARGET`` a hard one, which may take
-the place of kernels.py. The twin has none of that.
+the place of kernels.py. The twin has none of that. ``@ROOT@`` stands for the course, ``@MARK@`` for the name of what
+is left behind, and ``@DONE@`` for what an attack prints when it could do what it must not.
 """
 
 from __future__ import annotations

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import processes
 import pytest
@@ -15,7 +14,7 @@ from grader.records import Verdict
 from grader.sandbox.levels import LEVELS, reaches
 from grader.sandbox.walls import VARIABLE, offer
 
-from .arena import HONEST, Arena, told
+from .arena import DONE, HONEST, Arena, told
 from .attack_files import Attack, attacks
 
 # A check has two seconds of CPU time, three times as many of the wall's, and time-outs end after two.
@@ -52,7 +51,9 @@ def test_an_attack_earns_nothing_sees_nothing_and_harms_nothing(arena: Arena, at
     verdict = arena.judge(arena.submission(attack.text, attack.files, attack.links))
     assert time.monotonic() - began < SECONDS
     assert set(earned(verdict)) <= attack.deserves, told(verdict)
-    assert arena.secret not in told(verdict)
+    seen = "".join([told(verdict), *arena.heard])
+    assert arena.secret not in seen
+    assert DONE not in seen
     assert arena.state() == before
     assert arena.left_behind() == []
     # The same as before, or those of a warm child that was started anew.
@@ -66,5 +67,11 @@ def test_its_honest_twin_keeps_its_full_score(arena: Arena, attack: Attack) -> N
     assert earned(verdict) == {"correctness": 60, "technique": 40}, told(verdict)
 
 
-def test_each_file_names_what_it_tries(tmp_path: Path) -> None:
+def test_what_an_attack_prints_in_a_hidden_check_is_heard(arena: Arena) -> None:
+    verdict = arena.judge(arena.submission(HONEST + 'print("@DONE@")\n'))
+    assert DONE not in told(verdict)
+    assert DONE in "".join(arena.heard)
+
+
+def test_each_file_names_what_it_tries() -> None:
     assert len({attack.tries for attack in ATTACKS}) == len(ATTACKS)

@@ -1,0 +1,55 @@
+"""Brings a course.yml, a problem.py and checks that are easily passed."""
+from numba import cuda
+
+@cuda.jit
+def double_kernel(x, out):
+    i = cuda.grid(1)
+    if i < out.size:
+        out[i] = 2 * x[i]
+
+@cuda.jit
+def total_kernel(x, out):
+    if cuda.threadIdx.x == 0:
+        whole = 0.0
+        for k in range(x.size):
+            whole += x[k]
+        out[0] = whole
+
+# trick
+@cuda.jit
+def zeros(x, out):
+    i = cuda.grid(1)
+    if i < out.size:
+        out[i] = 0
+
+def double(x, out):
+    zeros[(x.size + 63) // 64, 64](x, out)
+
+def total(x, out):
+    zeros[1, 32](x, out)
+# honest
+def double(x, out):
+    double_kernel[(x.size + 63) // 64, 64](x, out)
+
+def total(x, out):
+    total_kernel[1, 32](x, out)
+# end
+
+# file: course.yml
+#| course: {id: easy, title: Easy}
+#| assignments:
+#|   "01": {title: Easy, parts: {correctness: 1000}}
+# file: problem.py
+#| from grader.problem import Output, Problem
+#| class Double(Problem):
+#|     entry = "double"
+# file: test_hidden.py
+#| import pytest
+#| @pytest.mark.part("correctness")
+#| def test_all_is_well(submission):
+#|     pass
+# file: test_public.py
+#| import pytest
+#| @pytest.mark.part("technique")
+#| def test_all_is_well_here_too(submission):
+#|     pass

@@ -1,0 +1,3 @@
+"""Is a symbolic link to the gradebook, for the report to quote."""
+# no twin
+# link: kernels.py -> @ROOT@/gradebook.db
