@@ -30,6 +30,7 @@ from grader.plan_functions import Function
 from grader.plan_values import DTypeConstant, FloatConstant, IntConstant, NoneConstant, RecordTypeConstant
 from grader.runner.binding import Binder, resolve_name
 from grader.sandbox.frames import encode
+from grader.sandbox.walls import VARIABLE
 
 MARKED = """
 import os
@@ -69,7 +70,16 @@ def test_what_pytest_shows_of_a_submission_has_no_seed(candidate):
     assert str(seed) not in repr(candidate("", seed=seed))
 
 
-def test_the_recorder_alone_executes_kernels_py(candidate, children, tmp_path):
+@pytest.fixture
+def open_recorder(children, monkeypatch):
+    """Jobs of the recorder may write files, to tell where they run."""
+    children.recorder.close()  # it is started anew
+    monkeypatch.setenv(VARIABLE, "limits")
+    yield
+    children.recorder.close()
+
+
+def test_the_recorder_alone_executes_kernels_py(candidate, children, open_recorder, tmp_path):
     marks = tmp_path / "marks"
     candidate(MARKED.format(marks=str(marks))).check("scale", n=100)
     rows = [line.split(" ", 2) for line in marks.read_text().splitlines()]
