@@ -28,6 +28,7 @@ from grader.records import KERNELS_FILE, Verdict
 from grader.release import SOLUTIONS
 from grader.stub import make_stub
 
+MISNAMED = "kernel.py"
 SUBMITTED = "submitted"
 REFERENCE = "reference"
 # The endless loops of the sample class need not use up a real course's time.
@@ -74,8 +75,8 @@ def _hand_in(source: Path, submitted: Path, name: str) -> None:
     for student, text in texts.items():
         folder = submitted / student / name
         folder.mkdir(parents=True)
-        if text is not None:
-            (folder / KERNELS_FILE).write_bytes(text)
+        # Whose file has another name has handed something in.
+        (folder / (KERNELS_FILE if text is not None else MISNAMED)).write_bytes(text or b"")
     for notebook in notebooks(source):  # the others have forgotten it
         (submitted / REFERENCE / name / notebook.name).write_text(_answered(notebook), encoding="utf-8")
 
