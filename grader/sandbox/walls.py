@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
-from grader.errors import UsageError
+from grader.errors import ChildFault, UsageError
 from grader.sandbox import landlock, system_calls
 from grader.sandbox.levels import LEVELS, Confinement, SandboxLevel
 
@@ -78,9 +78,7 @@ def level_for(module: str) -> SandboxLevel:
 
 
 def wall_at(level: SandboxLevel, needed: tuple[Path, ...]) -> Wall:
-    """A wall around a child. ``needed``: folders of the packages that it imports, and where these look for others."""
-    if level == "limits":
-        return NO_WALL
+    """A wall above "limits". ``needed``: folders of packages that a child imports, and where these look for others."""
     readable = _readable(needed)
     confinement = Confinement(readable if landlock.version() else None, system_calls=True)
     return Wall(level, _bubblewrap(readable) if level == "isolated" else (), confinement)
@@ -139,7 +137,9 @@ def _readable(needed: tuple[Path, ...]) -> tuple[str, ...]:
     # Shared libraries of an interpreter that brings its own.
     libraries = {str(Path(prefix) / "lib") for prefix in (sys.base_prefix, sys.base_exec_prefix) if prefix != "/usr"}
     standard = {paths["stdlib"], paths["platstdlib"], *libraries}
-    return tuple(sorted({*_OF_THE_SYSTEM, *standard, *_library_folders(), *map(str, needed)}))
+    # NVIDIA's toolkit need not be known to the loader: numba-cuda looks for its runtime where it is imported.
+    toolkits = map(str, Path("/usr/local").glob("cuda*"))
+    return tuple(sorted({*_OF_THE_SYSTEM, *standard, *toolkits, *_library_folders(), *map(str, needed)}))
 
 
 def _library_folders() -> set[str]:
@@ -168,12 +168,17 @@ def searched_folders(
 ) -> tuple[Path, ...]:
     """Where a child started as ``python``, in ``environment``, looks for modules.
 
-    Of an entry that no installer has filled only ``packages`` count: a course may lie beside ours.
+    Of an entry that no installer has filled only ``packages`` count: a course may lie beside ours. Raises ChildFault.
     """
     roots = environment.get("PYTHONPATH", "").split(os.pathsep)
-    done = subprocess.run(  # noqa: S603
-        [*python, "-c", _ASK, *filter(None, roots)], env=environment, capture_output=True, text=True, check=True
-    )
+    command = [*python, "-c", _ASK, *filter(None, roots)]
+    try:
+        done = subprocess.run(  # noqa: S603
+            command, env=environment, capture_output=True, text=True, errors="replace", check=True
+        )
+    except (OSError, subprocess.CalledProcessError) as error:
+        said = error.stderr if isinstance(error, subprocess.CalledProcessError) else str(error)
+        raise ChildFault(f"Python cannot say where its modules are: {said.strip()[-500:]}") from error
     folders: list[Path] = []
     for entry in map(Path, json.loads(done.stdout)):
         if not entry.is_absolute() or not entry.exists():

@@ -11,8 +11,8 @@ import tiny_course as tiny
 from grader import doctor
 from grader.classroom import require_sandbox
 from grader.course import load_course
-from grader.errors import UsageError
-from grader.sandbox import landlock, system_calls, walls
+from grader.errors import ChildFault, UsageError
+from grader.sandbox import landlock, launch, system_calls, walls
 from grader.sandbox.levels import LEVELS, SandboxLevel, reaches
 
 REAL_OFFER = walls._offered
@@ -107,3 +107,14 @@ def test_a_clone_beside_the_package_is_not_readable_and_its_package_is(tmp_path:
     python.chmod(0o755)
     found = walls.searched_folders((str(python),), {}, ("grader", "numpy"))
     assert found == (course / "grader", installed)
+
+
+@pytest.mark.parametrize("python", ["/no/such/python", "/bin/false"])
+def test_a_python_that_does_not_answer_is_a_fault_in_a_sentence(python: str) -> None:
+    with pytest.raises(ChildFault, match="where its modules are"):
+        walls.searched_folders((python,), {}, ("grader",))
+
+
+def test_without_a_wall_nobody_is_asked_where_modules_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(launch, "searched_folders", lambda *_: pytest.fail("asked"))
+    assert launch._wall("grader.recorder", "limits") == walls.NO_WALL
