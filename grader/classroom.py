@@ -21,7 +21,7 @@ from grader.judge import RACES_LATER
 from grader.late import not_due
 from grader.records import NOTHING_HANDED_IN, CheckResult, PartScore, State, Verdict, date_now
 from grader.sandbox.levels import reaches
-from grader.sandbox.walls import level_for, offer
+from grader.sandbox.wall_of_child import RECORDER, RUNNER, offer_to
 from grader.scoring import score, settled
 from grader.submission import not_collected
 from grader.worker_pool import WorkerPool
@@ -55,13 +55,12 @@ class Task:
 def require_sandbox(course: Course) -> None:
     """Raise UsageError where course.yml demands more of a class's sandbox than this machine offers."""
     demanded = course.grading.sandbox
-    for module, what in (("grader.recorder", "students' Python"), ("grader.runner", "students' kernels")):
-        level = level_for(module)
-        if not reaches(level, demanded):
-            reasons = "; ".join(offer().missing) or "kernels can run on a GPU, and are not walled in there yet"
+    for module, what in ((RECORDER, "students' Python"), (RUNNER, "students' kernels")):
+        found = offer_to(module)
+        if not reaches(found.level, demanded):
             raise UsageError(
-                f"{course.file} demands the sandbox level {demanded!r}; for {what} this machine reaches {level!r} "
-                f"({reasons})"
+                f"{course.file} demands the sandbox level {demanded!r}; for {what} this machine reaches "
+                f"{found.level!r} ({'; '.join(found.missing)})"
             )
 
 

@@ -20,7 +20,7 @@ from grader.errors import Fault
 from grader.sandbox.levels import LEVELS, SandboxLevel
 from grader.sandbox.limits import Limits
 from grader.sandbox.time_runs import gpu_state
-from grader.sandbox.walls import level_for, offer
+from grader.sandbox.wall_of_child import RECORDER, RUNNER, offer_to
 
 MINIMUM_PYTHON = (3, 11)
 # numba-cuda 0.30 cannot compile any kernel from this NumPy on.
@@ -136,10 +136,11 @@ _LEVELS: dict[SandboxLevel, str] = {
 
 
 def _sandbox() -> tuple[Examined, ...]:
-    found = offer()
+    found, of_kernels = offer_to(RECORDER), offer_to(RUNNER)
     strongest = found.level == LEVELS[-1]
     rows = [Examined("sandbox", strongest or None, f"level {found.level!r}: {_LEVELS[found.level]}")]
     rows += [Examined("sandbox", None, f"a stronger level: {why}") for why in found.missing]
-    if level_for("grader.runner") != found.level:
-        rows.append(Examined("sandbox", None, "what compiles kernels is at level 'limits', as it may use a GPU"))
+    if of_kernels.level != found.level:
+        rows.append(Examined("sandbox", None, f"what compiles and runs kernels is at level {of_kernels.level!r}"))
+        rows += [Examined("sandbox", None, why) for why in of_kernels.missing if why not in found.missing]
     return tuple(rows)

@@ -33,11 +33,11 @@ def confine(what: Confinement) -> None:
     library = ctypes.CDLL(None, use_errno=True)
     _checked(library.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0))
     if what.readable is not None:
-        landlock.restrict(what.readable)
+        landlock.restrict(what.readable, what.gpu)
     # Of root's, which would pass by owners and modes; the user stays, since others may be unable to read this Python.
     _checked(library.capset(ctypes.byref(_Header(_CAPABILITIES_VERSION, 0)), ctypes.byref((_Sets * 2)())))
     if what.system_calls:
-        system_calls.give_up(writing=what.readable is None)
+        system_calls.give_up(writing=what.readable is None and not what.gpu, gpu=bool(what.gpu))
 
 
 def hide() -> None:

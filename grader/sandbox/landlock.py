@@ -12,14 +12,15 @@ import contextlib
 import ctypes
 import os
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 # The same on every architecture.
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _VERSION_FLAG = 1
 _PATH_BENEATH = 1
-_WRITE_FILE, _READ_FILE, _READ_FOLDER = 1 << 1, 1 << 2, 1 << 3
-_WRITABLE = os.devnull
+_WRITE_FILE, _READ_FILE, _READ_FOLDER, _TRUNCATE, _TELL_DEVICE = 1 << 1, 1 << 2, 1 << 3, 1 << 14, 1 << 15
+# CUDA gives its threads names, and does not start where it cannot (CUDA_ERROR_OPERATING_SYSTEM).
+_NAMES_OF_THREADS = "/proc/self/task"
 # How many rights on files each version of the interface knows; from the sixth on it is the fifth's.
 _RIGHTS_ON_FILES = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}
 _NEWEST_KNOWN = 6
@@ -44,11 +45,12 @@ def version() -> int:
     return 0
 
 
-def restrict(readable: Iterable[str]) -> None:
+def restrict(readable: Iterable[str], devices: Sequence[str] = ()) -> None:
     """Give up all files but ``readable``, which may be read, folders with all that is in them.
 
-    Nothing but /dev/null may be written, nothing made, removed or executed. A path that is not there is left out. Needs
-    no_new_privs (see ``system_calls``). Raises OSError.
+    Nothing but /dev/null may be written, nothing made, removed or executed. A GPU's ``devices`` may be written and told
+    what their driver understands; where there are any, threads may have names. A path that is not there is left out.
+    Needs no_new_privs (see ``system_calls``). Raises OSError.
     """
     known = min(version(), _NEWEST_KNOWN)
     handled = _Ruleset(
@@ -58,21 +60,24 @@ def restrict(readable: Iterable[str]) -> None:
     )
     # A kernel that does not know the last fields takes a longer record where these are 0.
     ruleset = _call(_CREATE_RULESET, ctypes.byref(handled), ctypes.sizeof(handled), 0)
+    allowed = dict.fromkeys(readable, _READ_FILE) | {os.devnull: _READ_FILE | _WRITE_FILE}
+    allowed |= dict.fromkeys(devices, _READ_FILE | _WRITE_FILE | _TELL_DEVICE)
+    if devices:
+        allowed[_NAMES_OF_THREADS] = _READ_FILE | _WRITE_FILE | _TRUNCATE
     try:
-        for path in readable:
+        for path, rights in allowed.items():
             with contextlib.suppress(FileNotFoundError):
-                _allow(ruleset, path)
+                _allow(ruleset, path, rights & handled.files)
         _call(_RESTRICT_SELF, ruleset, 0)
     finally:
         os.close(ruleset)
 
 
-def _allow(ruleset: int, path: str) -> None:
+def _allow(ruleset: int, path: str, rights: int) -> None:
     fd = os.open(path, os.O_PATH | os.O_CLOEXEC)
     try:
-        is_folder = stat.S_ISDIR(os.fstat(fd).st_mode)
-        more = _READ_FOLDER if is_folder else _WRITE_FILE if path == _WRITABLE else 0
-        rule = _Beneath(allowed=_READ_FILE | more, folder=fd)
+        more = _READ_FOLDER if stat.S_ISDIR(os.fstat(fd).st_mode) else 0
+        rule = _Beneath(allowed=rights | more, folder=fd)
         _call(_ADD_RULE, ruleset, _PATH_BENEATH, ctypes.byref(rule), 0)
     finally:
         os.close(fd)

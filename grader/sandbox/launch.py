@@ -1,8 +1,7 @@
 """The warm process of a child, seen from the trusted process: its start, its environment, its end.
 
 Comes in: the name of a child's module. Goes out: a process that takes orders for jobs on a socket, a folder for what
-these write. Its environment is written out here in full, and it never sees the parent's ``sys.path``: pytest may have
-put a student's folder there.
+these write. What it is started with, and which wall is around it, ``environment`` and ``wall_of_child`` say.
 """
 
 from __future__ import annotations
@@ -12,34 +11,26 @@ import json
 import os
 import shutil
 import signal
-import site
 import socket
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from functools import lru_cache
 from pathlib import Path
 
-import grader
 from grader.errors import ChildFault
-from grader.sandbox.levels import SandboxLevel
+from grader.sandbox.environment import PYTHON, child_environment
 from grader.sandbox.protocol import HOME_PREFIX, VERSION
-from grader.sandbox.walls import NO_WALL, Wall, level_for, searched_folders, wall_at
+from grader.sandbox.wall_of_child import wall_of
+from grader.sandbox.walls import NO_WALL
 
 # Importing Numba takes a second from a warm disk, and minutes from a cold network file system.
 START_SECONDS = 180.0
 CLOSE_SECONDS = 5.0
 # What of its stderr is shown when a child does not start.
 TAIL_BYTES = 2000
-# Where a package of ours may lie when it is not installed: `pip install --target`, or a user's site.
-_NEEDED = ("grader", "numba", "numpy", "llvmlite", "pydantic", "numba_cuda")
-_DEVICE_VARIABLES = ("CUDA_", "NVIDIA_", "LD_LIBRARY_PATH", "CONDA_PREFIX")
-_DEVICE_MODULE = "grader.runner"
 # A child that can write no file cannot remove its folder either, after a parent that was killed.
 _REMOVING = ("/bin/sh", "-c", '"$@"; status=$?; rm -rf -- "$0"; exit $status')
-_PYTHON = (sys.executable, "-P", "-s")
 
 
 class Zygote:
@@ -54,7 +45,7 @@ class Zygote:
         A child that is started under another program has no wall. Raises ChildFault where it does not start.
         """
         self._module = module
-        self.wall = NO_WALL if under else _wall(module, level_for(module))
+        self.wall = NO_WALL if under else wall_of(module)
         self._close_seconds = close_seconds
         with contextlib.ExitStack() as until_closed:
             self.home = Path(tempfile.mkdtemp(prefix=HOME_PREFIX)).resolve()
@@ -81,7 +72,7 @@ class Zygote:
         wall = [*_REMOVING, home, *self.wall.under, "--ro-bind", home, home] if self.wall.under else []
         try:
             return subprocess.Popen(  # noqa: S603
-                [*under, *wall, *_PYTHON, "-m", self._module, str(theirs.fileno()), home],
+                [*under, *wall, *PYTHON, "-m", self._module, str(theirs.fileno()), home],
                 env=child_environment(self._module, self.home),
                 cwd=self.home,
                 stdin=subprocess.DEVNULL,
@@ -126,53 +117,6 @@ class Zygote:
         self._stderr.seek(0, os.SEEK_END)
         self._stderr.seek(max(0, self._stderr.tell() - TAIL_BYTES))
         return self._stderr.read().decode(errors="replace").strip() or f"exit status {status}"
-
-
-@lru_cache(maxsize=8)
-def _wall(module: str, level: SandboxLevel) -> Wall:
-    if level == "limits":
-        return NO_WALL
-    return wall_at(level, searched_folders(_PYTHON, child_environment(module, Path("/")), _NEEDED))
-
-
-def child_environment(module: str, home: Path) -> dict[str, str]:
-    """The whole environment of a child. The device's variables go to the runner only."""
-    environment = {
-        "PATH": os.environ.get("PATH", os.defpath),
-        "HOME": str(home),
-        "TMPDIR": str(home),
-        "LANG": "C.UTF-8",
-        "LC_ALL": "C.UTF-8",
-        # One thread: a fork copies none, and a job's CPU time is meant to be one core's.
-        "OPENBLAS_NUM_THREADS": "1",
-        "OMP_NUM_THREADS": "1",
-        "MKL_NUM_THREADS": "1",
-        "PYTHONPATH": os.pathsep.join(_package_roots()),
-    }
-    if module == _DEVICE_MODULE:
-        environment |= {k: v for k, v in os.environ.items() if k.startswith(_DEVICE_VARIABLES)}
-    return environment
-
-
-def _package_roots() -> list[str]:
-    """Folders that hold our packages and that a fresh interpreter would not search by itself.
-
-    Absolute entries of PYTHONPATH and the user's site, if one of our packages lies there: both are the
-    user's own settings. What anybody has put into ``sys.path`` since does not count.
-    """
-    assert grader.__file__ is not None
-    candidates = [str(Path(grader.__file__).parent.parent)]
-    candidates += os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    if site.ENABLE_USER_SITE:
-        candidates.append(site.getusersitepackages())
-    found_anyway = {os.path.realpath(folder) for folder in site.getsitepackages()}
-    roots = []
-    for candidate in candidates:
-        folder = Path(candidate)
-        known = os.path.realpath(folder) in found_anyway or candidate in roots
-        if folder.is_absolute() and not known and any((folder / name).is_dir() for name in _NEEDED):
-            roots.append(candidate)
-    return roots
 
 
 def remove_folder(folder: Path) -> None:

@@ -26,10 +26,12 @@ class Confinement:
 
     ``readable``: the only files and folders that it may open from then on, by Landlock; None: Landlock is not used.
     ``system_calls``: whether it gives up, by seccomp, all system calls but those of computing.
+    ``gpu``: a GPU's device files, which it may use all the same, with what CUDA needs to do so: threads, above all.
     """
 
     readable: tuple[str, ...] | None = None
     system_calls: bool = False
+    gpu: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """As plain data, for the control socket."""
@@ -39,4 +41,4 @@ class Confinement:
     def from_json(cls, data: dict[str, Any]) -> Self:
         """The inverse of ``as_json``."""
         readable = data["readable"]
-        return cls(None if readable is None else tuple(readable), bool(data["system_calls"]))
+        return cls(None if readable is None else tuple(readable), bool(data["system_calls"]), tuple(data["gpu"]))

@@ -12,6 +12,7 @@ import ctypes
 import errno
 import fcntl
 import os
+import socket
 
 _COMPUTING = (
     # memory
@@ -43,6 +44,22 @@ _TCGETS, _FIONREAD, _FIONBIO, _FIONCLEX, _FIOCLEX = 0x5401, 0x541B, 0x5421, 0x54
 # What may be asked of a descriptor: copies, flags. Not whom it sends signals (F_SETOWN: anybody), nor locks.
 _FCNTL = (fcntl.F_DUPFD, fcntl.F_DUPFD_CLOEXEC, fcntl.F_GETFD, fcntl.F_SETFD, fcntl.F_GETFL, fcntl.F_SETFL)
 
+# What CUDA needs as well: to know on which memory node it is, and a file in memory for what kernels print. It does not
+# start without a socket on which it would hand its descriptor of unified memory to other processes: it may make one and
+# wait at it, but nobody can be accepted there, nothing sent, and no other socket reached.
+_OF_CUDA = ("get_mempolicy", "memfd_create", "ftruncate", "bind", "listen")
+_SOL_SOCKET, _SO_PASSCRED = 1, 16
+_SOCKET_TYPE = 0xF
+# What CUDA is answered, so that it goes on: there is no service that shares the GPU (MPS), no socket of an earlier
+# process in the way of its own, and no newer call to start a thread by. clone3 has its flags in memory, where no filter
+# looks; glibc then takes clone.
+_ANSWERS_TO_CUDA = {"connect": errno.ENOENT, "unlink": errno.ENOENT, "clone3": errno.ENOSYS}
+# Requests to NVIDIA's drivers, as (mask, value): of the main one (type "F"), and of the one for unified memory, whose
+# are numbers without type or size, and two of its own (nvidia-uvm, uvm_ioctl.h and uvm_linux_ioctl.h).
+_NVIDIA_REQUESTS = ((0xFF00, 0x4600), (0xFFFFFF00, 0), (0xFFFFFFF0, 0x30000000))
+# A thread of its own process: nothing else can be cloned.
+_CLONE_THREAD = 0x00010000
+
 # seccomp.h of libseccomp 2.
 _ALLOW, _ERRNO = 0x7FFF0000, 0x00050000
 _EQUALS, _MASKED = 4, 7
@@ -60,11 +77,11 @@ def is_known() -> bool:
     return _library() is not None
 
 
-def give_up(*, writing: bool) -> None:
+def give_up(*, writing: bool, gpu: bool = False) -> None:
     """Leave the calling process with what computing needs, and set no_new_privs. Call it last: it cannot be undone.
 
-    ``writing``: as well any opening of a file other than to read it, for where nothing else sees to that. Raises
-    OSError, also where libseccomp is missing.
+    ``writing``: as well any opening of a file other than to read it, for where nothing else sees to that. ``gpu``: but
+    not what CUDA needs. Raises OSError, also where libseccomp is missing.
     """
     library = _library()
     if library is None:
@@ -85,16 +102,35 @@ def give_up(*, writing: bool) -> None:
             _allow(library, rules, name, _Argument(0, _EQUALS, os.getpid()))
         for number in (0, os.getpid()):
             _allow(library, rules, "prlimit64", _Argument(0, _EQUALS, number))
+        if gpu:
+            _allow_cuda(library, rules)
         _checked(library.seccomp_load(rules))
     finally:
         library.seccomp_release(rules)
 
 
+def _allow_cuda(library: ctypes.CDLL, rules: ctypes.c_void_p) -> None:
+    for name in _OF_CUDA:
+        _allow(library, rules, name)
+    for mask, value in _NVIDIA_REQUESTS:
+        _allow(library, rules, "ioctl", _Argument(1, _MASKED, mask, value))
+    _allow(library, rules, "clone", _Argument(0, _MASKED, _CLONE_THREAD, _CLONE_THREAD))
+    local = _Argument(0, _EQUALS, socket.AF_UNIX), _Argument(1, _MASKED, _SOCKET_TYPE, socket.SOCK_SEQPACKET)
+    _allow(library, rules, "socket", *local)
+    _allow(library, rules, "setsockopt", _Argument(1, _EQUALS, _SOL_SOCKET), _Argument(2, _EQUALS, _SO_PASSCRED))
+    for name, error in _ANSWERS_TO_CUDA.items():
+        _add(library, rules, _ERRNO | error, name)
+
+
 def _allow(library: ctypes.CDLL, rules: ctypes.c_void_p, name: str, *arguments: _Argument) -> None:
+    _add(library, rules, _ALLOW, name, *arguments)
+
+
+def _add(library: ctypes.CDLL, rules: ctypes.c_void_p, action: int, name: str, *arguments: _Argument) -> None:
     number = library.seccomp_syscall_resolve_name(name.encode())
     if number >= 0:  # else a call of other architectures, or newer than this libseccomp
         array = (_Argument * len(arguments))(*arguments)
-        _checked(library.seccomp_rule_add_array(rules, _ALLOW, number, len(arguments), array))
+        _checked(library.seccomp_rule_add_array(rules, action, number, len(arguments), array))
 
 
 def _checked(answer: int) -> None:

@@ -1,14 +1,13 @@
-"""Which wall this machine can put around a child, and how it is put there. Trusted process.
+"""Which walls this machine can build, and of what. Trusted process.
 
-In: the machine, and WARPGRADE_SANDBOX, the strongest level that is to be used. Out: for a child, the command that it is
-started under and what its jobs give up; for people, the level, and what a stronger one lacks.
+In: the machine, and WARPGRADE_SANDBOX, the strongest level that is to be used. Out: the level that it offers, and what
+a stronger one lacks; a wall: the command that a child is started under, and what its jobs give up.
 
 Namespaces are bubblewrap's work; Landlock and seccomp are the job's own (``confine``), under bubblewrap as well.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
@@ -18,27 +17,20 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
-from grader.errors import ChildFault, UsageError
-from grader.sandbox import landlock, system_calls
+from grader.errors import UsageError
+from grader.sandbox import landlock, nvidia, system_calls
 from grader.sandbox.levels import LEVELS, Confinement, SandboxLevel
 
 VARIABLE = "WARPGRADE_SANDBOX"
 BUBBLEWRAP = "bwrap"
-_RECORDER = "grader.recorder"
 # To start Python, from a slow disk.
 PROBE_SECONDS = 60.0
-# Of a GPU: Linux with NVIDIA's driver, Windows' Linux, Jetson. What CUDA needs of a wall is not settled.
-_GPU_FILES = ("/dev/nvidiactl", "/dev/dxg", "/dev/nvhost-ctrl")
 # What Python and compiled extensions open beside their own files, where it is there.
 _SYSTEM_LIBRARIES = ("/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/")
 _OF_THE_SYSTEM = (
     *("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/share/zoneinfo", "/etc/ld.so.cache", "/etc/localtime"),
     *("/dev/null", "/dev/zero", "/dev/urandom", "/proc/cpuinfo", "/proc/meminfo", "/sys/devices/system/cpu"),
 )
-# A fresh interpreter's own word on where it looks for modules: a .pth file may have added to it.
-_ASK = "import json, os, site, sys; [site.addsitedir(f) for f in sys.argv[1:]]; print(json.dumps(sys.path))"
-# Folders of packages have these beside them. Other entries of sys.path, such as a clone of ours, may hold anything.
-_INSTALLED = "*.dist-info"
 
 
 @dataclass(frozen=True)
@@ -72,21 +64,16 @@ def offer() -> Offer:
     return Offer(wanted, (f"{VARIABLE} is {wanted}",)) if LEVELS.index(wanted) < LEVELS.index(found.level) else found
 
 
-def level_for(module: str) -> SandboxLevel:
-    """The level of a child of this ``module``: all but the recorder may use a GPU, which no wall lets through yet."""
-    return "limits" if module != _RECORDER and has_gpu() else offer().level
+def wall_at(level: SandboxLevel, needed: tuple[Path, ...], gpu: tuple[str, ...] = ()) -> Wall:
+    """A wall of this level. ``needed``: folders of packages that a child imports, and where these look for others.
 
-
-def wall_at(level: SandboxLevel, needed: tuple[Path, ...]) -> Wall:
-    """A wall above "limits". ``needed``: folders of packages that a child imports, and where these look for others."""
-    readable = _readable(needed)
-    confinement = Confinement(readable if landlock.version() else None, system_calls=True)
-    return Wall(level, _bubblewrap(readable) if level == "isolated" else (), confinement)
-
-
-def has_gpu() -> bool:
-    """Whether a driver of a GPU's is loaded."""
-    return any(Path(file).exists() for file in _GPU_FILES)
+    ``gpu``: device files that the wall lets through.
+    """
+    if level == LEVELS[0]:
+        return NO_WALL
+    readable = _readable(needed) + (nvidia.READABLE if gpu else ())
+    confinement = Confinement(readable if landlock.version() else None, system_calls=True, gpu=gpu)
+    return Wall(level, _bubblewrap(readable, gpu) if level == "isolated" else (), confinement)
 
 
 @lru_cache(maxsize=1)
@@ -123,13 +110,16 @@ def _why_no_namespaces() -> str:
     return f"bubblewrap can make no namespaces here: {done.stderr.strip()[-200:] or f'exit status {done.returncode}'}"
 
 
-def _bubblewrap(readable: tuple[str, ...]) -> tuple[str, ...]:
+def _bubblewrap(readable: tuple[str, ...], gpu: tuple[str, ...] = ()) -> tuple[str, ...]:
     program = [shutil.which(BUBBLEWRAP) or BUBBLEWRAP, "--unshare-all", "--die-with-parent", "--cap-drop", "ALL"]
     # Of what is mounted below another, the upper first.
     for path in sorted({*readable, *_of_the_interpreter()}):
         if not path.startswith(("/dev/", "/proc/")):
             program += ["--ro-bind-try", path, path]
-    return (*program, "--proc", "/proc", "--dev", "/dev")
+    program += ["--proc", "/proc", "--dev", "/dev"]
+    for file in gpu:
+        program += ["--dev-bind-try", file, file]
+    return tuple(program)
 
 
 def _readable(needed: tuple[Path, ...]) -> tuple[str, ...]:
@@ -161,30 +151,3 @@ def _of_the_interpreter() -> set[str]:
         if program.is_symlink():
             program = program.parent / program.readlink()
     return {os.path.normpath(path) for path in found}
-
-
-def searched_folders(
-    python: tuple[str, ...], environment: dict[str, str], packages: tuple[str, ...]
-) -> tuple[Path, ...]:
-    """Where a child started as ``python``, in ``environment``, looks for modules.
-
-    Of an entry that no installer has filled only ``packages`` count: a course may lie beside ours. Raises ChildFault.
-    """
-    roots = environment.get("PYTHONPATH", "").split(os.pathsep)
-    command = [*python, "-c", _ASK, *filter(None, roots)]
-    try:
-        done = subprocess.run(  # noqa: S603
-            command, env=environment, capture_output=True, text=True, errors="replace", check=True
-        )
-    except (OSError, subprocess.CalledProcessError) as error:
-        said = error.stderr if isinstance(error, subprocess.CalledProcessError) else str(error)
-        raise ChildFault(f"Python cannot say where its modules are: {said.strip()[-500:]}") from error
-    folders: list[Path] = []
-    for entry in map(Path, json.loads(done.stdout)):
-        if not entry.is_absolute() or not entry.exists():
-            continue
-        if entry.is_file() or any(entry.glob(_INSTALLED)) or entry.name == "lib-dynload":
-            folders.append(entry)
-        else:
-            folders += [entry / name for name in packages if (entry / name).exists()]
-    return tuple(folders)

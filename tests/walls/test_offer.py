@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,8 +12,9 @@ from grader import doctor
 from grader.classroom import require_sandbox
 from grader.course import load_course
 from grader.errors import ChildFault, UsageError
-from grader.sandbox import landlock, launch, system_calls, walls
+from grader.sandbox import environment, landlock, nvidia, system_calls, wall_of_child, walls
 from grader.sandbox.levels import LEVELS, SandboxLevel, reaches
+from grader.sandbox.wall_of_child import RECORDER, RUNNER, offer_to
 
 REAL_OFFER = walls._offered
 
@@ -81,7 +82,7 @@ def test_a_class_is_graded_at_the_level_that_the_course_demands_or_not_at_all(
     file.write_text(f"grading: {{sandbox: {demanded}}}\n{tiny.COURSE}")
     course = load_course(file)
     monkeypatch.setattr(walls, "_offered", lambda: walls.Offer(offered, ("something is missing",)))
-    monkeypatch.setattr(walls, "has_gpu", lambda: False)
+    monkeypatch.setattr(nvidia, "has_gpu", lambda: False)
     if reaches(offered, demanded):
         require_sandbox(course)
     else:
@@ -89,12 +90,48 @@ def test_a_class_is_graded_at_the_level_that_the_course_demands_or_not_at_all(
             require_sandbox(course)
 
 
-def test_what_compiles_kernels_counts_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+@pytest.fixture
+def beside_a_gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Collection[SandboxLevel]], None]]:
+    """Say at which levels CUDA starts on this machine, which is made one with a GPU and every level."""
+
+    def say(starts_at: Collection[SandboxLevel]) -> None:
+        monkeypatch.setattr(walls, "_offered", lambda: walls.Offer("isolated"))
+        monkeypatch.setattr(nvidia, "has_gpu", lambda: True)
+        monkeypatch.setattr(wall_of_child, "_wall", lambda module, level: walls.Wall(level))
+        monkeypatch.setattr(
+            wall_of_child, "_why_no_cuda", lambda wall: "" if wall.level in starts_at else "cuInit gives error 304"
+        )
+        wall_of_child._offer_to_cuda.cache_clear()
+
+    yield say
+    wall_of_child._offer_to_cuda.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("starts_at", "level"),
+    [(LEVELS, "isolated"), (LEVELS[:2], "restricted"), (LEVELS[:1], "limits"), ((), "isolated")],
+)
+def test_what_runs_kernels_is_behind_the_strongest_wall_that_cuda_starts_behind(
+    beside_a_gpu: Callable[[Collection[SandboxLevel]], None], starts_at: Collection[SandboxLevel], level: SandboxLevel
+) -> None:
+    beside_a_gpu(starts_at)
+    found = offer_to(RUNNER)
+    assert found.level == level
+    assert bool(found.missing) == (level != "isolated")
+    assert all("cuInit gives error 304" in why for why in found.missing)
+    assert offer_to(RECORDER) == walls.Offer("isolated")
+    notes = [row.note for row in doctor._sandbox()]
+    assert any(f"runs kernels is at level {level!r}" in note for note in notes) == (level != "isolated")
+    assert all(why in notes for why in found.missing)
+
+
+def test_what_compiles_kernels_counts_too(
+    beside_a_gpu: Callable[[Collection[SandboxLevel]], None], tmp_path: Path
+) -> None:
     file = tmp_path / "course.yml"
     file.write_text(f"grading: {{sandbox: restricted}}\n{tiny.COURSE}")
-    monkeypatch.setattr(walls, "_offered", lambda: walls.Offer("isolated"))
-    monkeypatch.setattr(walls, "has_gpu", lambda: True)
-    with pytest.raises(UsageError, match="students' kernels this machine reaches 'limits'"):
+    beside_a_gpu(["limits"])
+    with pytest.raises(UsageError, match=r"students' kernels this machine reaches 'limits' \(.*cuInit gives error 304"):
         require_sandbox(load_course(file))
 
 
@@ -105,16 +142,16 @@ def test_a_clone_beside_the_package_is_not_readable_and_its_package_is(tmp_path:
     python = tmp_path / "python"
     python.write_text(f'#!/bin/sh\nprintf \'["", "relative", "/none", "{course}", "{installed}"]\'\n')
     python.chmod(0o755)
-    found = walls.searched_folders((str(python),), {}, ("grader", "numpy"))
+    found = environment.folders_searched_by((str(python),), {}, ("grader", "numpy"))
     assert found == (course / "grader", installed)
 
 
 @pytest.mark.parametrize("python", ["/no/such/python", "/bin/false"])
 def test_a_python_that_does_not_answer_is_a_fault_in_a_sentence(python: str) -> None:
     with pytest.raises(ChildFault, match="where its modules are"):
-        walls.searched_folders((python,), {}, ("grader",))
+        environment.folders_searched_by((python,), {}, ("grader",))
 
 
 def test_without_a_wall_nobody_is_asked_where_modules_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(launch, "searched_folders", lambda *_: pytest.fail("asked"))
-    assert launch._wall("grader.recorder", "limits") == walls.NO_WALL
+    monkeypatch.setattr(wall_of_child, "searched_folders", lambda _: pytest.fail("asked"))
+    assert wall_of_child._wall(RECORDER, "limits") == walls.NO_WALL
