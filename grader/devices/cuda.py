@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from grader.clocks import Clock
 from grader.device_names import LineInfo
-from grader.devices.base import LINE_OPTIONS, Kernel, Refused, ViewArgument, filling
+from grader.devices.base import LINE_OPTIONS, SCRATCH_BYTE, Kernel, Refused, ViewArgument, filling
 from grader.devices.cold_cache import ColdCache
 from grader.devices.driver_errors import blaming
 from grader.devices.driver_output import DriverOutput
@@ -139,14 +139,15 @@ class CudaDevice:
         return self._streams[number]
 
     def allocate(self, nbytes: int, contents: npt.NDArray[np.uint8] | None, *, garbage: bool, name: str) -> None:
-        """Add the next buffer on the GPU."""
+        """Add the next buffer on the GPU. What was in its memory before, of somebody else's maybe, is overwritten."""
         try:
             buffer = self._cuda.device_array(max(nbytes, 1), np.uint8)
         except Exception as error:
             raise DeviceFault(f"the GPU has no {nbytes} bytes left: {error}") from error
-        if contents is not None and nbytes:
+        if nbytes:
+            known = np.full(nbytes, SCRATCH_BYTE, np.uint8) if contents is None else contents
             with self._blaming():
-                buffer[:nbytes].copy_to_device(contents)
+                buffer[:nbytes].copy_to_device(known)
         self._buffers.append(buffer)
         self._sizes.append(nbytes)
 

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from grader import errors
 from grader.clocks import Clock, GpuState
 from grader.device_names import DeviceName
+from grader.plan import LaunchPlan
 from grader.problem import Inputs, Output
 from grader.records import (
     MAX_PRINTED_LINE,
@@ -147,6 +148,11 @@ def failure_of_death(death: Death, device: DeviceName, limits: Limits) -> Failur
     if death.kind == "signal" and device == "cuda" and str(signal.SIGSEGV.name) in death.detail:
         return Failure("crash", "The kernel crashed the process that ran it.", found=death.detail)
     raise errors.ChildFault(f"the runner ended before it answered ({death})")
+
+
+def bytes_of_arrays(arrays: Mapping[str, npt.NDArray[Any]], plan: LaunchPlan, runs: int) -> int:
+    """What a request's arrays take, and at most the arrays of its reply: each run's outputs are buffers of the plan."""
+    return sum(array.nbytes for array in arrays.values()) + runs * sum(buffer.nbytes for buffer in plan.buffers)
 
 
 def fill_arrays(number: int, fill: Mapping[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:

@@ -9,7 +9,7 @@ import contextlib
 import math
 import resource
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -28,6 +28,12 @@ OPEN_FILES = 256
 PRINTED_BYTES = 64 << 10
 # The outputs of the largest check, with room to spare.
 REPLY_BYTES = 1 << 30
+# The driver's own, in a process that has a context: 70 MB of private memory on an H200 (driver 580), with room to spare
+# for others, and for the compiler's libraries.
+CUDA_BYTES = 1 << 30
+# Of an array that comes in or goes out: in the message, as what a buffer starts with, as what was read back, and one
+# that is being made.
+COPIES_OF_ARRAYS = 4
 # After the soft limit's SIGXCPU, which a job may catch, this many seconds of CPU time later comes SIGKILL.
 CPU_GRACE_SECONDS = 1
 
@@ -38,13 +44,15 @@ class Limits:
 
     ``cpu_seconds`` is CPU time, rounded up to whole seconds by the kernel's limit; ``wall_seconds`` is real
     time from the moment at which the job has its request. ``memory_bytes`` is address space beyond what the
-    warm process already maps (None: no limit, which CUDA needs). ``processes`` None: no limit.
-    ``printed_bytes`` is what is kept of the end of stdout and stderr together, ``reply_bytes`` the largest reply.
+    warm process already maps, or, if ``only_private``, private memory beyond what it has; None: no limit.
+    ``processes`` None: no limit. ``printed_bytes`` is what is kept of the end of stdout and stderr together,
+    ``reply_bytes`` the largest reply.
     """
 
     cpu_seconds: float = CPU_SECONDS
     wall_seconds: float = CPU_SECONDS * WALL_PER_CPU_SECOND
     memory_bytes: int | None = None
+    only_private: bool = False
     file_bytes: int = FILE_BYTES
     processes: int | None = PROCESSES
     open_files: int = OPEN_FILES
@@ -72,9 +80,23 @@ def apply_to_this_process(limits: Limits, *, stays: bool = False) -> None:
     if limits.processes is not None:
         _lower(resource.RLIMIT_NPROC, limits.processes)
     if limits.memory_bytes is not None:
-        # macOS knows RLIMIT_AS by name only and may refuse to set it.
+        mapped, private = _pages()
+        which, already = (resource.RLIMIT_DATA, private) if limits.only_private else (resource.RLIMIT_AS, mapped)
+        # macOS knows both by name only and may refuse to set them.
         with contextlib.suppress(ValueError, OSError):
-            _lower(resource.RLIMIT_AS, _mapped_bytes() + limits.memory_bytes)
+            _lower(which, already * resource.getpagesize() + limits.memory_bytes)
+
+
+def with_cuda(limits: Limits, arrays_bytes: int) -> Limits:
+    """The limits of a job that uses CUDA, and whose request and reply have arrays of so many bytes.
+
+    A context reserves far more address space than it uses, so private memory is what counts; the course's limit is for
+    what compiling a kernel takes.
+    """
+    if limits.memory_bytes is None:
+        return limits
+    memory = limits.memory_bytes + CUDA_BYTES + COPIES_OF_ARRAYS * arrays_bytes
+    return replace(limits, memory_bytes=memory, only_private=True)
 
 
 def next_request(limits: Limits) -> None:
@@ -98,10 +120,10 @@ def _lower(which: int, soft: int, hard: int | None = None) -> None:
     resource.setrlimit(which, (min(soft, ceiling), min(soft if hard is None else hard, ceiling)))
 
 
-def _mapped_bytes() -> int:
-    """Address space that this process maps now; 0 where the system does not say (macOS)."""
+def _pages() -> tuple[int, int]:
+    """Pages that this process maps now, and how many of them are private; 0 where the system does not say (macOS)."""
     try:
-        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+        fields = Path("/proc/self/statm").read_text(encoding="ascii").split()
+        return int(fields[0]), int(fields[5])
     except (OSError, ValueError, IndexError):
-        return 0
-    return pages * resource.getpagesize()
+        return 0, 0

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -22,9 +22,9 @@ from grader.gpu_models import GpuModel
 from grader.plan import LaunchPlan
 from grader.problem import Inputs
 from grader.records import KernelPrints, Outcome
-from grader.sandbox.answers import checked, failure_of_death, fill_arrays, outputs_of
+from grader.sandbox.answers import bytes_of_arrays, checked, failure_of_death, fill_arrays, outputs_of
 from grader.sandbox.ends import Death, Reply
-from grader.sandbox.limits import Limits
+from grader.sandbox.limits import Limits, with_cuda
 from grader.sandbox.protocol import Message
 from grader.sandbox.warm_child import WarmChild
 
@@ -81,9 +81,8 @@ def run(
         "line_info": line_info,
         "cpu_seconds": limits.cpu_seconds * SHARE_FOR_KERNELS,
     }
-    # A CUDA context reserves far more address space than it uses.
     on_gpu = device == "cuda" or (sample is not None and sample.beside_gpu)
-    allowed = replace(limits, memory_bytes=None) if on_gpu else limits
+    allowed = with_cuda(limits, bytes_of_arrays(arrays, plan, len(fills))) if on_gpu else limits
     # No code of a student's runs in the runner, so a job may go on with the same kernels: it has typed them.
     simulated = device == "simulated" and sample is None
     reply = child.call(Message(header, arrays), allowed, keep=hashlib.sha256(source).hexdigest() if simulated else "")
@@ -112,7 +111,7 @@ def run(
 
 def describe_gpu(child: WarmChild, limits: Limits) -> dict[str, Any] | None:
     """What the runner says of the machine's GPU; None where there is none. Raises errors.Fault."""
-    reply = child.call(Message({"do": "describe"}), limits)
+    reply = child.call(Message({"do": "describe"}), with_cuda(limits, 0))
     if isinstance(reply, Death):
         raise errors.DeviceFault(f"asking for the GPU ended the runner ({reply})")
     try:

@@ -6,7 +6,7 @@ In: a warm child, a plan, inputs of each run. Out: an outcome and a clock per ru
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,9 +18,9 @@ from grader.plan import LaunchPlan
 from grader.problem import Inputs
 from grader.records import Failure, Outcome
 from grader.roofline import Peaks
-from grader.sandbox.answers import checked, failure_of_death, fill_arrays, outputs_of
+from grader.sandbox.answers import bytes_of_arrays, checked, failure_of_death, fill_arrays, outputs_of
 from grader.sandbox.ends import Death
-from grader.sandbox.limits import Limits
+from grader.sandbox.limits import Limits, with_cuda
 from grader.sandbox.protocol import Message
 from grader.sandbox.warm_child import WarmChild
 
@@ -70,7 +70,7 @@ def time_runs(
         arrays |= fill_arrays(number, fill)
     header = {"do": "time", "plan": plan.model_dump(mode="json"), "runs": len(runs)}
     header |= {"at_least": LEAST_RUNS, "seconds": SHARE_FOR_RUNS * min(limits.cpu_seconds, limits.wall_seconds)}
-    reply = child.call(Message(header, arrays), replace(limits, memory_bytes=None))
+    reply = child.call(Message(header, arrays), with_cuda(limits, bytes_of_arrays(arrays, plan, len(runs))))
     if isinstance(reply, Death):
         return failure_of_death(reply, "cuda", limits)
     answer = checked(reply.message.header)
@@ -94,7 +94,7 @@ def time_runs(
 
 def measure_peaks(child: WarmChild, limits: Limits) -> Peaks:
     """Have the runner measure what the GPU reaches. Raises errors.Fault."""
-    reply = child.call(Message({"do": "measure peaks"}), replace(limits, memory_bytes=None))
+    reply = child.call(Message({"do": "measure peaks"}), with_cuda(limits, 0))
     if isinstance(reply, Death):
         raise errors.DeviceFault(f"measuring the GPU ended the runner ({reply})")
     answer = checked(reply.message.header)
@@ -105,7 +105,7 @@ def measure_peaks(child: WarmChild, limits: Limits) -> Peaks:
 
 def gpu_state(child: WarmChild, limits: Limits) -> GpuState:
     """What the machine's GPU is doing now. Raises errors.Fault."""
-    reply = child.call(Message({"do": "state"}), limits)
+    reply = child.call(Message({"do": "state"}), with_cuda(limits, 0))
     if isinstance(reply, Death):
         raise errors.DeviceFault(f"asking for the GPU's state ended the runner ({reply})")
     answer = checked(reply.message.header)

@@ -40,7 +40,7 @@ from grader.submission import read_submission
 from grader.unwritten import fills_for
 
 SOLUTIONS = Path(__file__).parents[2] / "solutions"
-LIMITS = Limits(cpu_seconds=60, wall_seconds=120, memory_bytes=None)
+LIMITS = Limits(cpu_seconds=60, wall_seconds=120, memory_bytes=4 << 30)
 # Each call that is raced, with a wrong solution that is right and misses the technique: what a beginner writes first.
 RACES = (
     ("01", "vector_add", {"n": 1 << 24}, "vector_add_one_thread_per_block"),
@@ -266,7 +266,7 @@ def faults(racer: Racer) -> None:
     file = SOLUTIONS / number / "kernels.py"
     before = racer.race(number, entry, sizes, file)
     row("none", NOTHING, NOTHING, before if isinstance(before, str) else times_of(before))
-    short = Limits(cpu_seconds=10, wall_seconds=5, memory_bytes=None)
+    short = Limits(cpu_seconds=10, wall_seconds=5, memory_bytes=4 << 30)
     for what, text in (("waits longer than the limit", HANGING), ("writes to an illegal address", ILLEGAL)):
         began = time.monotonic()
         said = racer.race(number, entry, {"n": 1 << 20}, file, text=text, limits=short)

@@ -54,7 +54,9 @@ class Twice(Problem):
 def twice(gpu, tmp_path):
     def make(body=BODY, more="", decorator="@cuda.jit", **limits):
         (tmp_path / "kernels.py").write_text(KERNELS.format(body=body, more=more, decorator=decorator))
-        settings = Settings(device="cuda", seed=3, limits=Limits(**{"cpu_seconds": 20, "memory_bytes": None} | limits))
+        settings = Settings(
+            device="cuda", seed=3, limits=Limits(**{"cpu_seconds": 20, "memory_bytes": 1 << 30} | limits)
+        )
         return Candidate(read_submission(tmp_path), {"twice": Twice()}, gpu, settings)
 
     return make
@@ -62,7 +64,8 @@ def twice(gpu, tmp_path):
 
 @pytest.mark.parametrize("number", ["01", "02", "03", "04"])
 def test_references_are_right_on_a_gpu(gpu, number):
-    verdict = judge_submission(SOLUTIONS / number, SOLUTIONS / number, device="cuda", seed=7)
+    # test_races.py races them.
+    verdict = judge_submission(SOLUTIONS / number, SOLUTIONS / number, device="cuda", seed=7, races_later=True)
     failed = [(check.name, str(check.failure), check.reason) for check in verdict.checks if check.passed is False]
     assert failed == []
     assert {check.state for check in verdict.checks if check.part != "speed"} == {State.JUDGED}
@@ -85,6 +88,20 @@ def test_streams_views_fills_and_copies(twice):
     s.synchronize()
 """
     twice(more=more).check(n=1000)
+
+
+def test_memory_that_nobody_has_set_holds_nothing_of_an_earlier_process(twice):
+    more = """
+    scratch = cuda.device_array(x.size, np.float32)
+    only_nan[(x.size + 63) // 64, 64](x, out, scratch)
+
+@cuda.jit
+def only_nan(x, out, scratch):
+    i = cuda.grid(1)
+    if i < out.size:
+        out[i] = 2 * x[i] if scratch[i] != scratch[i] else 0
+    """
+    twice(more=more).check(n=100_003)
 
 
 def test_declared_signatures_and_options(twice):

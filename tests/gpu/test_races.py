@@ -22,7 +22,7 @@ from grader.sandbox.limits import Limits
 from grader.submission import read_submission
 
 SOLUTIONS = Path(__file__).parents[2] / "solutions"
-LIMITS = Limits(cpu_seconds=30, wall_seconds=60, memory_bytes=None)
+LIMITS = Limits(cpu_seconds=30, wall_seconds=60, memory_bytes=4 << 30)
 
 
 @pytest.fixture
@@ -108,13 +108,13 @@ def test_the_events_clock_agrees_with_the_hosts_over_a_batch(gpu, raced):
 
 def test_a_kernel_that_is_wrong_for_some_inputs_only_fails(racer):
     with pytest.raises(CheckFailed) as failed:
-        racer("01", SOMETIMES_WRONG).race("vector_add", n=1 << 20)
+        racer("01", SOMETIMES_WRONG).race("vector_add", n=1 << 22)
     assert failed.value.failure.kind == "wrong-values"
 
 
 def test_an_illegal_address_is_a_failure_and_the_next_race_is_run(racer):
     with pytest.raises(CheckFailed):
-        racer("01", ILLEGAL).race("vector_add", n=1 << 20)
+        racer("01", ILLEGAL).race("vector_add", n=1 << 22)
     candidate = racer("01")
     candidate.race("vector_add", n=1 << 22)
     assert candidate.measured["credit"] == 1
@@ -123,8 +123,8 @@ def test_an_illegal_address_is_a_failure_and_the_next_race_is_run(racer):
 def test_a_kernel_that_hangs_is_ended_and_the_next_race_is_run(racer):
     began = time.monotonic()
     with pytest.raises(CheckFailed) as failed:
-        racer("01", HANGING, limits=Limits(cpu_seconds=10, wall_seconds=5, memory_bytes=None)).race(
-            "vector_add", n=1 << 20
+        racer("01", HANGING, limits=Limits(cpu_seconds=10, wall_seconds=5, memory_bytes=4 << 30)).race(
+            "vector_add", n=1 << 22
         )
     assert failed.value.failure.kind == "time-out"
     assert time.monotonic() - began < 60
@@ -137,7 +137,7 @@ def test_a_kernel_that_hangs_is_ended_and_the_next_race_is_run(racer):
 def test_a_kernel_that_writes_outside_its_arrays_spoils_no_other_check(racer, where):
     # It may be seen (in an input, or as an illegal address) or not; it must not be the reference's loss, or the next's.
     with contextlib.suppress(CheckFailed):
-        racer("01", OUTSIDE.format(where=where)).race("vector_add", n=1 << 20)
+        racer("01", OUTSIDE.format(where=where)).race("vector_add", n=1 << 22)
     candidate = racer("01")
     candidate.check("vector_add", n=100_003)
     candidate.race("vector_add", n=1 << 22)

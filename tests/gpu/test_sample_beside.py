@@ -56,7 +56,7 @@ def speed_check(gpu, tmp_path):
 
     def carry_out(number, check, file):
         (tmp_path / "kernels.py").write_text(file if isinstance(file, str) else file.read_text())
-        limits = Limits(cpu_seconds=60, wall_seconds=120, memory_bytes=None)
+        limits = Limits(cpu_seconds=60, wall_seconds=120, memory_bytes=4 << 30)
         settings = Settings("auto", limits, 11, race=Terms(limits=limits))
         candidate = Candidate(read_submission(tmp_path), open_folder(SOLUTIONS / number).problems, gpu, settings)
         getattr(import_by_path(SOLUTIONS / number / "test_public.py"), check)(candidate)
