@@ -36,6 +36,17 @@ assignments:
     parts: {correctness: 60, technique: 40}
     limits: {check: 2 s, memory: 1 GiB, timeouts: 2 s}
 """
+RACED_COURSE = COURSE.replace(
+    "parts: {correctness: 60, technique: 40}",
+    "parts: {correctness: 40, technique: 30, speed: 30}\n    speed: {min_speedup: 2, full_at: 0.5}",
+)
+RACE = '''
+
+@pytest.mark.part("speed")
+def test_is_fast(submission):
+    """On a GPU, it is faster than the CPU."""
+    submission.race("double", n=1 << 22)
+'''
 PROBLEM = """\
 import numpy as np
 
@@ -152,22 +163,25 @@ class _Overheard(WarmChild):
 class Arena:
     """A course in ``root``, judged with ``children``. ``secret`` is in its hidden checks, gradebook and neighbours.
 
-    ``heard`` is what came out of both children for the last submission: what they printed and answered.
+    ``heard`` is what came out of both children for the last submission: what they printed and answered. ``raced``:
+    there is a part for speed, which needs a GPU.
     """
 
     root: Path
     children: Children
+    raced: bool = False
     secret: str = field(default_factory=lambda: f"secret-{secrets.token_hex(8)}")
     heard: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        self.children.close()  # of somebody who asked for the GPU
         self.children.recorder = _Overheard("grader.recorder", self.heard)
         self.children.runner = _Overheard("grader.runner", self.heard)
         files = {
-            "course.yml": COURSE,
+            "course.yml": RACED_COURSE if self.raced else COURSE,
             "solutions/01/problem.py": PROBLEM,
             "solutions/01/kernels.py": f"# {self.secret}\n{HONEST}",
-            "solutions/01/test_hidden.py": HIDDEN.format(secret=self.secret),
+            "solutions/01/test_hidden.py": HIDDEN.format(secret=self.secret) + (RACE if self.raced else ""),
             "gradebook.db": self.secret,
             "results/01.json": json.dumps({"neighbour": self.secret}),
             "submitted/neighbour/01/kernels.py": f"# {self.secret}\n{HONEST}",
@@ -179,7 +193,7 @@ class Arena:
     def judge(self, folder: Path) -> Verdict:
         """The verdict on a submission."""
         self.heard.clear()
-        return judge_submission(self.root / "solutions/01", folder, device="simulated")
+        return judge_submission(self.root / "solutions/01", folder, device="auto" if self.raced else "simulated")
 
     def submission(
         self, text: str, files: Mapping[str, str] | None = None, links: Iterable[tuple[str, str, str]] = ()
@@ -223,3 +237,8 @@ class Arena:
 def told(verdict: Verdict) -> str:
     """All that a verdict says, as it is stored."""
     return to_json((verdict,))
+
+
+def earned(verdict: Verdict) -> dict[str, float]:
+    """Points by part, where there are any."""
+    return {part.part: part.earned for part in verdict.parts if part.earned}

@@ -1,9 +1,10 @@
 """The files in submissions/: each is a kernels.py with one trick, and its honest twin.
 
-A file's docstring says what it tries. Lines between ``# trick`` and ``# honest`` are the attack's alone, those between
-``# honest`` and ``# end`` the twin's; all others are both's. ``# deserves: PARTS`` names the parts that the kernels
-would earn without the trick, which no trick may add to; without it they deserve nothing. ``# no twin`` where the trick
-is all there is.
+A file's docstring says what it tries. ``BEFORE`` stands before what follows it, in the attack and in its twin, unless
+the file has a ``double_kernel`` of its own: so a file is its trick alone, between ``# trick`` and ``# end``. Lines
+between ``# honest`` and ``# end`` are the twin's; those outside are both's. ``# deserves: PARTS`` names the parts that
+the kernels would earn without the trick, which no trick may add to; without it they deserve nothing. ``# no twin``
+where the trick is all there is.
 
 What an attack brings besides kernels.py stands in its file as comments: ``# file: NAME``, then its lines, each after
 ``#| ``; ``# link: NAME -> TARGET`` is a symbolic link and ``# hard link: NAME -> TARGET`` a hard one, which may take
@@ -20,6 +21,29 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 SUBMISSIONS = Path(__file__).parent / "submissions"
+BEFORE = """\
+from numba import cuda
+
+@cuda.jit
+def double_kernel(x, out):
+    i = cuda.grid(1)
+    if i < out.size:
+        out[i] = 2 * x[i]
+
+@cuda.jit
+def total_kernel(x, out):
+    if cuda.threadIdx.x == 0:
+        whole = 0.0
+        for k in range(x.size):
+            whole += x[k]
+        out[0] = whole
+
+def double(x, out):
+    double_kernel[(x.size + 63) // 64, 64](x, out)
+
+def total(x, out):
+    total_kernel[1, 32](x, out)
+"""
 _FILE = re.compile(r"^# file: (.+)\n((?:#\|.*\n)*)", re.MULTILINE)
 _LINK = re.compile(r"^# (link|hard link): (.+) -> (.+)$", re.MULTILINE)
 _DESERVES = re.compile(r"^# deserves: (.+)$", re.MULTILINE)
@@ -49,17 +73,22 @@ def attacks() -> tuple[Attack, ...]:
 def read(file: Path) -> Attack:
     """One file. Raises ValueError where it is not of the form."""
     text = file.read_text(encoding="utf-8")
-    tries = ast.get_docstring(ast.parse(text))
+    parsed = ast.parse(text)
+    tries = ast.get_docstring(parsed)
     if tries is None:
         raise ValueError(f"{file}: expected a docstring that says what it tries")
+    if "def double_kernel(" not in text:
+        lines = text.splitlines(keepends=True)
+        until = parsed.body[0].end_lineno
+        text = "".join([*lines[:until], BEFORE, *lines[until:]])
     trick, honest = _halves(text, file)
     found = _DESERVES.search(text)
     deserves = frozenset(found[1].replace(",", " ").split()) if found else frozenset()
     twin = None if "\n# no twin\n" in text else honest
     files = {name: "".join(_lines(rows)) for name, rows in _FILE.findall(text)}
     links = tuple(_LINK.findall(text))
-    if twin == text and not files and not links:
-        raise ValueError(f"{file}: expected a trick between '# trick' and '# honest', or '# no twin'")
+    if twin == trick and not files and not links:
+        raise ValueError(f"{file}: expected a trick between '# trick' and '# end', or '# no twin'")
     return Attack(f"{file.parent.name}/{file.stem}", " ".join(tries.split()), deserves, trick, twin, files, links)
 
 
@@ -74,7 +103,7 @@ def _halves(text: str, file: Path) -> tuple[str, str]:
     for line in text.splitlines(keepends=True):
         mark = line.strip()
         if mark in ("# trick", "# honest", "# end"):
-            if {"": "# trick", "# trick": "# honest", "# honest": "# end"}[inside] != mark:
+            if mark not in {"": ("# trick",), "# trick": ("# honest", "# end"), "# honest": ("# end",)}[inside]:
                 raise ValueError(f"{file}: {mark!r} stands where it has no place")
             inside = "" if mark == "# end" else mark
             continue

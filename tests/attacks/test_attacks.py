@@ -10,11 +10,10 @@ import pytest
 
 from grader import judging
 from grader.children import Children
-from grader.records import Verdict
 from grader.sandbox.levels import LEVELS, reaches
 from grader.sandbox.walls import VARIABLE, offer
 
-from .arena import DONE, HONEST, Arena, told
+from .arena import DONE, HONEST, Arena, earned, told
 from .attack_files import Attack, attacks
 
 # A check has two seconds of CPU time, three times as many of the wall's, and time-outs end after two.
@@ -38,10 +37,6 @@ def arena(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
             arena = Arena(tmp_path_factory.mktemp("arena"), children)
             assert sum(earned(arena.judge(arena.submission(HONEST))).values()) == 100
             yield arena
-
-
-def earned(verdict: Verdict) -> dict[str, float]:
-    return {part.part: part.earned for part in verdict.parts if part.earned}
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=[attack.name for attack in ATTACKS])

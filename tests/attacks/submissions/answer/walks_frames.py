@@ -1,19 +1,4 @@
 """Looks through the frames below it for arrays with contents, and returns what it finds."""
-from numba import cuda
-
-@cuda.jit
-def double_kernel(x, out):
-    i = cuda.grid(1)
-    if i < out.size:
-        out[i] = 2 * x[i]
-
-@cuda.jit
-def total_kernel(x, out):
-    if cuda.threadIdx.x == 0:
-        whole = 0.0
-        for k in range(x.size):
-            whole += x[k]
-        out[0] = whole
 
 # trick
 import sys
@@ -41,10 +26,4 @@ def double(x, out):
     copy[(out.size + 63) // 64, 64](cuda.to_device(source), out)
 
 total = double
-# honest
-def double(x, out):
-    double_kernel[(x.size + 63) // 64, 64](x, out)
-
-def total(x, out):
-    total_kernel[1, 32](x, out)
 # end

@@ -1,19 +1,4 @@
 """Answers with a header that nests a hundred thousand times."""
-from numba import cuda
-
-@cuda.jit
-def double_kernel(x, out):
-    i = cuda.grid(1)
-    if i < out.size:
-        out[i] = 2 * x[i]
-
-@cuda.jit
-def total_kernel(x, out):
-    if cuda.threadIdx.x == 0:
-        whole = 0.0
-        for k in range(x.size):
-            whole += x[k]
-        out[0] = whole
 
 # no twin
 # trick
@@ -36,11 +21,4 @@ def frame(header, arrays=(), body=b"", magic=b"warpgrd\x01", envelope_bytes=None
 
 deep = b'{"header": {"plans": ' + b"[" * 100_000 + b"]" * 100_000 + b'}, "arrays": []}'
 send(b"warpgrd\x01" + struct.pack("<IQ", len(deep), 0) + deep)
-# honest
 # end
-
-def double(x, out):
-    double_kernel[(x.size + 63) // 64, 64](x, out)
-
-def total(x, out):
-    total_kernel[1, 32](x, out)

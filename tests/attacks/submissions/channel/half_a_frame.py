@@ -1,19 +1,4 @@
 """Sends the first half of an answer, and sleeps."""
-from numba import cuda
-
-@cuda.jit
-def double_kernel(x, out):
-    i = cuda.grid(1)
-    if i < out.size:
-        out[i] = 2 * x[i]
-
-@cuda.jit
-def total_kernel(x, out):
-    if cuda.threadIdx.x == 0:
-        whole = 0.0
-        for k in range(x.size):
-            whole += x[k]
-        out[0] = whole
 
 # no twin
 # trick
@@ -37,11 +22,4 @@ def frame(header, arrays=(), body=b"", magic=b"warpgrd\x01", envelope_bytes=None
 whole = frame({"plans": []})
 send(whole[: len(whole) // 2])
 __import__("time").sleep(60)
-# honest
 # end
-
-def double(x, out):
-    double_kernel[(x.size + 63) // 64, 64](x, out)
-
-def total(x, out):
-    total_kernel[1, 32](x, out)

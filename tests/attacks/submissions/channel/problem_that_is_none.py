@@ -1,19 +1,4 @@
 """Reports a problem that says it is the grader's fault, with a terminal's escapes in it."""
-from numba import cuda
-
-@cuda.jit
-def double_kernel(x, out):
-    i = cuda.grid(1)
-    if i < out.size:
-        out[i] = 2 * x[i]
-
-@cuda.jit
-def total_kernel(x, out):
-    if cuda.threadIdx.x == 0:
-        whole = 0.0
-        for k in range(x.size):
-            whole += x[k]
-        out[0] = whole
 
 # no twin
 # trick
@@ -36,11 +21,4 @@ def frame(header, arrays=(), body=b"", magic=b"warpgrd\x01", envelope_bytes=None
 
 texts = dict.fromkeys(("what", "expected", "found", "where", "advice"), "\x1b[2J\x1b]0;passed\x07 <script>alert(1)</script>")
 send(frame({"problem": {"kind": "ChildFault", **texts}}))
-# honest
 # end
-
-def double(x, out):
-    double_kernel[(x.size + 63) // 64, 64](x, out)
-
-def total(x, out):
-    total_kernel[1, 32](x, out)

@@ -1,19 +1,4 @@
 """Answers with an array whose shape is not a number, and with NaN in its header."""
-from numba import cuda
-
-@cuda.jit
-def double_kernel(x, out):
-    i = cuda.grid(1)
-    if i < out.size:
-        out[i] = 2 * x[i]
-
-@cuda.jit
-def total_kernel(x, out):
-    if cuda.threadIdx.x == 0:
-        whole = 0.0
-        for k in range(x.size):
-            whole += x[k]
-        out[0] = whole
 
 # no twin
 # trick
@@ -35,11 +20,4 @@ def frame(header, arrays=(), body=b"", magic=b"warpgrd\x01", envelope_bytes=None
     return magic + struct.pack("<IQ", announced, len(body) if body_bytes is None else body_bytes) + envelope + body
 
 send(frame({"plans": [], "credit": float("nan")}, [{"name": "out", "dtype": "<f4", "shape": [float("nan")]}]))
-# honest
 # end
-
-def double(x, out):
-    double_kernel[(x.size + 63) // 64, 64](x, out)
-
-def total(x, out):
-    total_kernel[1, 32](x, out)

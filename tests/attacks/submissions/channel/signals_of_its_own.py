@@ -1,19 +1,4 @@
 """Ignores every signal that can be ignored, and answers SIGALRM with an exit."""
-from numba import cuda
-
-@cuda.jit
-def double_kernel(x, out):
-    i = cuda.grid(1)
-    if i < out.size:
-        out[i] = 2 * x[i]
-
-@cuda.jit
-def total_kernel(x, out):
-    if cuda.threadIdx.x == 0:
-        whole = 0.0
-        for k in range(x.size):
-            whole += x[k]
-        out[0] = whole
 
 # deserves: correctness technique
 # no twin
@@ -28,11 +13,4 @@ for number in signal.valid_signals():
         pass
 signal.signal(signal.SIGALRM, lambda *_: os._exit(0))
 signal.setitimer(signal.ITIMER_REAL, 0.001)
-# honest
 # end
-
-def double(x, out):
-    double_kernel[(x.size + 63) // 64, 64](x, out)
-
-def total(x, out):
-    total_kernel[1, 32](x, out)

@@ -1,30 +1,8 @@
 """Imports ctypes where it says that it is only for type checkers, and means otherwise."""
-from numba import cuda
-
-@cuda.jit
-def double_kernel(x, out):
-    i = cuda.grid(1)
-    if i < out.size:
-        out[i] = 2 * x[i]
-
-@cuda.jit
-def total_kernel(x, out):
-    if cuda.threadIdx.x == 0:
-        whole = 0.0
-        for k in range(x.size):
-            whole += x[k]
-        out[0] = whole
 
 # no twin
 # trick
 TYPE_CHECKING = True
 if TYPE_CHECKING and True:
     from ctypes import CDLL
-# honest
 # end
-
-def double(x, out):
-    double_kernel[(x.size + 63) // 64, 64](x, out)
-
-def total(x, out):
-    total_kernel[1, 32](x, out)

@@ -1,19 +1,4 @@
 """Lets Numba write the kernel: vectorize for the GPU."""
-from numba import cuda
-
-@cuda.jit
-def double_kernel(x, out):
-    i = cuda.grid(1)
-    if i < out.size:
-        out[i] = 2 * x[i]
-
-@cuda.jit
-def total_kernel(x, out):
-    if cuda.threadIdx.x == 0:
-        whole = 0.0
-        for k in range(x.size):
-            whole += x[k]
-        out[0] = whole
 
 # trick
 import numba
@@ -24,10 +9,4 @@ def twice(x):
 
 def double(x, out):
     twice(x, out=out)
-# honest
-def double(x, out):
-    double_kernel[(x.size + 63) // 64, 64](x, out)
 # end
-
-def total(x, out):
-    total_kernel[1, 32](x, out)

@@ -1,19 +1,4 @@
 """Brings a sitecustomize.py and a usercustomize.py for the children to load."""
-from numba import cuda
-
-@cuda.jit
-def double_kernel(x, out):
-    i = cuda.grid(1)
-    if i < out.size:
-        out[i] = 2 * x[i]
-
-@cuda.jit
-def total_kernel(x, out):
-    if cuda.threadIdx.x == 0:
-        whole = 0.0
-        for k in range(x.size):
-            whole += x[k]
-        out[0] = whole
 
 # trick
 @cuda.jit
@@ -27,12 +12,6 @@ def double(x, out):
 
 def total(x, out):
     zeros[1, 32](x, out)
-# honest
-def double(x, out):
-    double_kernel[(x.size + 63) // 64, 64](x, out)
-
-def total(x, out):
-    total_kernel[1, 32](x, out)
 # end
 
 # file: sitecustomize.py

@@ -1,19 +1,4 @@
 """Keeps what it was given in the first call, by identity, and copies it in the next."""
-from numba import cuda
-
-@cuda.jit
-def double_kernel(x, out):
-    i = cuda.grid(1)
-    if i < out.size:
-        out[i] = 2 * x[i]
-
-@cuda.jit
-def total_kernel(x, out):
-    if cuda.threadIdx.x == 0:
-        whole = 0.0
-        for k in range(x.size):
-            whole += x[k]
-        out[0] = whole
 
 # deserves: technique
 # trick
@@ -25,10 +10,4 @@ def double(x, out):
         return
     double_kernel[(x.size + 63) // 64, 64](x, out)
     SEEN[x.shape] = out
-# honest
-def double(x, out):
-    double_kernel[(x.size + 63) // 64, 64](x, out)
 # end
-
-def total(x, out):
-    total_kernel[1, 32](x, out)

@@ -1,19 +1,4 @@
 """Has a kernel capture a tuple that nests three hundred times."""
-from numba import cuda
-
-@cuda.jit
-def double_kernel(x, out):
-    i = cuda.grid(1)
-    if i < out.size:
-        out[i] = 2 * x[i]
-
-@cuda.jit
-def total_kernel(x, out):
-    if cuda.threadIdx.x == 0:
-        whole = 0.0
-        for k in range(x.size):
-            whole += x[k]
-        out[0] = whole
 
 # no twin
 # trick
@@ -33,11 +18,4 @@ def forged(descriptor, message):
     honest(descriptor, message)
 
 protocol.write_message = forged
-# honest
 # end
-
-def double(x, out):
-    double_kernel[(x.size + 63) // 64, 64](x, out)
-
-def total(x, out):
-    total_kernel[1, 32](x, out)

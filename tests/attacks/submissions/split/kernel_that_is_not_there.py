@@ -1,19 +1,4 @@
 """Has the plan name a kernel that kernels.py does not have, by a code object of its own making."""
-from numba import cuda
-
-@cuda.jit
-def double_kernel(x, out):
-    i = cuda.grid(1)
-    if i < out.size:
-        out[i] = 2 * x[i]
-
-@cuda.jit
-def total_kernel(x, out):
-    if cuda.threadIdx.x == 0:
-        whole = 0.0
-        for k in range(x.size):
-            whole += x[k]
-        out[0] = whole
 
 # trick
 SOURCE = """
@@ -29,10 +14,4 @@ exec(compile(SOURCE, "kernels.py", "exec"), scope)
 
 def double(x, out):
     scope["elsewhere"][(x.size + 63) // 64, 64](x, out)
-# honest
-def double(x, out):
-    double_kernel[(x.size + 63) // 64, 64](x, out)
 # end
-
-def total(x, out):
-    total_kernel[1, 32](x, out)

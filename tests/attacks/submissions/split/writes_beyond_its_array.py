@@ -1,19 +1,4 @@
 """Has a kernel write to the output by way of its input, out of bounds."""
-from numba import cuda
-
-@cuda.jit
-def double_kernel(x, out):
-    i = cuda.grid(1)
-    if i < out.size:
-        out[i] = 2 * x[i]
-
-@cuda.jit
-def total_kernel(x, out):
-    if cuda.threadIdx.x == 0:
-        whole = 0.0
-        for k in range(x.size):
-            whole += x[k]
-        out[0] = whole
 
 # trick
 @cuda.jit
@@ -25,10 +10,4 @@ def across(x, out):
 
 def double(x, out):
     across[(x.size + 63) // 64, 64](x, out)
-# honest
-def double(x, out):
-    double_kernel[(x.size + 63) // 64, 64](x, out)
 # end
-
-def total(x, out):
-    total_kernel[1, 32](x, out)
