@@ -84,11 +84,13 @@ class Device(Protocol):
     def printed(self) -> KernelPrints:
         """What kernels have printed since the last reset, as far as the device has been waited for."""
 
-    def allocate(self, nbytes: int, contents: npt.NDArray[np.uint8] | None, *, garbage: bool, name: str) -> None:
+    def allocate(
+        self, nbytes: int, contents: npt.NDArray[np.uint8] | None, *, garbage: bool, name: str, unit: int = 0
+    ) -> None:
         """Add the next buffer; without ``contents`` its bytes are unspecified.
 
         ``name`` is the host function's argument, "" for scratch memory. ``garbage``: a kernel that reads it before
-        it has written it makes a mistake.
+        it has written it makes a mistake. ``unit``: the bytes of one of its elements, 0 where nobody says.
         """
 
     def launch(self, kernel: Kernel, asked: Launch, arguments: list[Any]) -> None:

@@ -7,6 +7,7 @@ In: a plan, its functions, the bytes of each input, the value that each output s
 from __future__ import annotations
 
 import base64
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,7 @@ import numpy.typing as npt
 
 from grader.devices.base import Device, Refused, ViewArgument
 from grader.plan import Copy, Fill, Launch, LaunchPlan, Synchronize
+from grader.plan_dtypes import numpy_dtype
 from grader.plan_memory import DataArgument, TupleArgument, View
 from grader.record_fields import bytes_of_fields
 from grader.records import Failure
@@ -40,7 +42,7 @@ def carry_out(
     Raises Refused (the student's fault) and errors.Fault.
     """
     starts = starts_of(plan, inputs, fills)
-    allocate(plan, starts, inputs, device)
+    allocate(plan, starts, inputs, fills, device)
     operate(plan, binder, inputs, device)
     device.synchronize(None)
     return collect(plan, starts, inputs, fills, device)
@@ -62,12 +64,53 @@ def starts_of(plan: LaunchPlan, inputs: dict[str, Any], fills: dict[str, npt.NDA
     return starts
 
 
-def allocate(plan: LaunchPlan, starts: list[Bytes | None], inputs: dict[str, Any], device: Device) -> None:
+def allocate(
+    plan: LaunchPlan,
+    starts: list[Bytes | None],
+    inputs: dict[str, Any],
+    fills: dict[str, npt.NDArray[Any]],
+    device: Device,
+) -> None:
     """Add the plan's buffers to a device that has none."""
-    for buffer, contents in zip(plan.buffers, starts, strict=True):
+    units = _units(plan, inputs, fills)
+    for number, (buffer, contents) in enumerate(zip(plan.buffers, starts, strict=True)):
         is_argument = buffer.origin == "argument"
         garbage = buffer.name not in inputs if is_argument else buffer.data is None
-        device.allocate(buffer.nbytes, contents, garbage=garbage, name=buffer.name if is_argument else "")
+        name = buffer.name if is_argument else ""
+        device.allocate(buffer.nbytes, contents, garbage=garbage, name=name, unit=units.get(number, 0))
+
+
+def _units(plan: LaunchPlan, inputs: dict[str, Any], fills: dict[str, npt.NDArray[Any]]) -> dict[int, int]:
+    """By number of a buffer the bytes of one of its elements; of records nobody can say.
+
+    Of an argument it is the problem's word, of scratch memory the narrowest of all arrays that the plan lays over it:
+    what was filled as numbers is not fewer numbers when it is read as pairs.
+    """
+    narrowest: dict[int, int] = {}
+    for view in _views_in(plan.operations):
+        dtype = numpy_dtype(view.dtype)
+        if dtype.names is None:
+            narrowest[view.buffer] = min(dtype.itemsize, narrowest.get(view.buffer, dtype.itemsize))
+    for number, buffer in enumerate(plan.buffers):
+        if buffer.origin == "argument":
+            dtype = (inputs if buffer.name in inputs else fills)[buffer.name].dtype
+            narrowest[number] = dtype.itemsize if dtype.names is None else 0
+    return narrowest
+
+
+def _views_in(parts: Iterable[Any]) -> Iterator[View]:
+    for part in parts:
+        match part:
+            case View():
+                yield part
+            case Launch():
+                yield from _views_in(part.arguments)
+            case TupleArgument():
+                yield from _views_in(part.items)
+            case Copy():
+                yield from (part.source, part.target)
+            case Fill():
+                yield part.target
 
 
 def operate(plan: LaunchPlan, binder: Binder, inputs: dict[str, Any], device: Device) -> None:

@@ -51,9 +51,14 @@ def parts_of(dtype: np.dtype[Any]) -> tuple[tuple[int, int], ...]:
     return ((0, dtype.itemsize),)
 
 
-def elements_in(dtype: np.dtype[Any]) -> int:
-    """How many elements of an array one access reads or writes."""
-    return dtype.itemsize // 4 if dtype == WIDE else 1
+def elements_in(dtype: np.dtype[Any], unit: int = 0) -> int:
+    """How many elements of a buffer one access reads or writes, as a number of ``dtype``.
+
+    ``unit``: the bytes of a buffer's own element, or 0. A view of another dtype does not make them fewer.
+    """
+    if dtype == WIDE:
+        return dtype.itemsize // 4
+    return max(dtype.itemsize // unit, 1) if unit and dtype.fields is None else 1
 
 
 def distinct(keys: npt.NDArray[Any]) -> int:

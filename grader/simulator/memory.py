@@ -128,6 +128,7 @@ class ArrayRef:
     loose: bool = False  # elements may be at any address; else a GPU wants them aligned
     dynamic: bool = False  # shared memory whose size the launch says
     outside: str = ""  # of a view that is NOWHERE for some lanes: an example of what it would have been
+    unit: int = 0  # bytes of an element of the buffer, whatever a view makes of it; 0 where that is not known
 
     @classmethod
     def contiguous(

@@ -93,7 +93,7 @@ class Traffic:
             elements = np.broadcast_to(elements, machine.active)[inside]
             if not elements.size:
                 return
-        lanes, each = machine.active if inside is None else elements.size, elements_in(array.dtype)
+        lanes, each = machine.active if inside is None else elements.size, elements_in(array.dtype, array.unit)
         accesses = lanes * each
         if not line:
             self.arrays[place] = array
@@ -140,7 +140,8 @@ class Traffic:
                 if bill.array.space == "global":
                     self.accesses["loads", bill.array.root] += bill.accesses * bill.turns
                 if bill.array.space in self.work:
-                    self.work[bill.array.space][bill.threads] += bill.turns * elements_in(bill.array.dtype)
+                    each = elements_in(bill.array.dtype, bill.array.unit)
+                    self.work[bill.array.space][bill.threads] += bill.turns * each
                 bill.turns = 0
 
     def count(self, place: Place, name: str, number: int) -> None:

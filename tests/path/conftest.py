@@ -66,7 +66,28 @@ class Halve(Problem):
         return Work(8 * inputs["x"].size, inputs["x"].size)
 
 
-PROBLEMS = {"scale": Scale(), "halve": Halve()}
+class Copy(Problem):
+    """out = x."""
+
+    entry = "copy"
+
+    def make_inputs(self, rng, n):
+        return {"x": rng.standard_normal(n).astype(np.float32), "out": Output((n,), np.float32)}
+
+    def expected(self, inputs):
+        return {"out": inputs["x"]}
+
+    def baseline(self, inputs):
+        return {"out": inputs["x"].copy()}
+
+    def tolerance(self, inputs, expected):
+        return {"out": np.zeros(1)}
+
+    def work(self, inputs):
+        return Work(8 * inputs["x"].size, 0)
+
+
+PROBLEMS = {"scale": Scale(), "halve": Halve(), "copy": Copy()}
 
 
 @pytest.fixture(scope="session")

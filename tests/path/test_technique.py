@@ -284,3 +284,82 @@ def test_blocks_that_wait_for_others_outside_of_the_sample_blame_nobody(candidat
     judged.check("scale", n=300)
     with pytest.raises(NotMeasured, match="by themselves"):
         judged.simulate("scale", n=6400, blocks=8)
+
+
+# Each reads both halves of x once and writes them to out, as pairs of numbers.
+PAIRS = {
+    "a view of the host's": """
+@cuda.jit
+def kernel(x, out):
+    i = cuda.grid(1)
+    if i < out.size:
+        out[i] = x[i]
+
+def copy(x, out):
+    kernel[8, 64](x.view(np.complex64), out.view(np.complex64))
+""",
+    "a view of the kernel's": """
+@cuda.jit
+def kernel(x, out):
+    i = cuda.grid(1)
+    pairs = x.view(np.int64)
+    if 2 * i < out.size:
+        out.view(np.int64)[i] = pairs[i]
+
+def copy(x, out):
+    kernel[8, 64](x, out)
+""",
+    "a record": """
+PAIR = np.dtype([("both", np.float64)])
+
+@cuda.jit
+def kernel(x, out):
+    i = cuda.grid(1)
+    if i < out.size:
+        out[i]["both"] = x[i]["both"]
+
+def copy(x, out):
+    kernel[8, 64](x.view(PAIR), out.view(PAIR))
+""",
+    "scratch memory that was filled as numbers": """
+@cuda.jit
+def kernel(pairs, out):
+    i = cuda.grid(1)
+    if i < out.size:
+        out[i] = pairs[i]
+
+def copy(x, out):
+    pairs = cuda.device_array(x.size // 2, np.complex64)
+    pairs.view(np.float32).copy_to_device(x)
+    kernel[8, 64](pairs, out.view(np.complex64))
+""",
+}
+
+
+@pytest.mark.parametrize("how", PAIRS)
+def test_a_wider_view_does_not_make_the_elements_of_an_array_fewer(candidate, how):
+    run = candidate(PAIRS[how]).simulate("copy", n=1000)
+    assert (run.global_loads, run.global_stores) == (1000, 1000)
+    assert (run.global_load_bytes, run.global_store_bytes) == (4000, 4000)
+
+
+def test_a_complex_number_of_memory_that_never_was_anything_else_is_one(candidate):
+    run = candidate("""
+@cuda.jit
+def kernel(x, z):
+    i = cuda.grid(1)
+    if i < x.size:
+        z[i] = x[i]
+
+@cuda.jit
+def back(z, out):
+    i = cuda.grid(1)
+    if i < out.size:
+        out[i] = z[i].real
+
+def copy(x, out):
+    z = cuda.device_array(x.size, np.complex64)
+    kernel[16, 64](x, z)
+    back[16, 64](z, out)
+""").simulate("copy", n=1000)
+    assert (run.global_loads, run.global_stores) == (2000, 2000)
