@@ -28,7 +28,7 @@ from grader.records import QUIZ, CheckResult, Failure, State, Verdict, date_now
 from grader.sandbox.launch import START_SECONDS
 from grader.sandbox.limits import WALL_PER_CPU_SECOND, Limits
 from grader.sanitizing import SeenCall
-from grader.submission import Submission, read_submission
+from grader.submission import Submission, authors_own, read_submission
 
 # A check may use both children for several calls. Only a hang of the grader's own gets this far.
 BACKSTOP_JOBS = 20
@@ -97,7 +97,8 @@ class CheckSession:
         """The submission that the checks in ``path`` judge, read once: all checks see the same text."""
         where = self.judged_folder(path).resolve()
         if where not in self.submissions:
-            self.submissions[where] = read_submission(self.judged_folder(path), self.student)
+            its_own = authors_own(where, path.resolve())
+            self.submissions[where] = its_own or read_submission(self.judged_folder(path), self.student)
         return self.submissions[where]
 
     def limits(self, folder: AssignmentFolder) -> Limits:

@@ -6,6 +6,7 @@ Nothing of the text is executed, imported or compiled here.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 from dataclasses import dataclass, replace
@@ -77,6 +78,27 @@ def read_submission(folder: Path, student: str = "") -> Submission | Failure:
             "Save the file as UTF-8 in your editor.",
         )
     return Submission(folder, student, source, hashlib.sha256(source).hexdigest())
+
+
+def authors_own(folder: Path, checks: Path) -> Failure | None:
+    """A failure where the kernels.py in ``folder`` is a file of the folder of ``checks``, by a hard link; else None.
+
+    A copy is another file. So is one of a backup that links to unchanged files, unless it links to the course's.
+    """
+    if folder == checks:
+        return None
+    for path in checks.rglob("*.py"):
+        with contextlib.suppress(OSError):
+            if os.path.samestat(path.lstat(), (folder / KERNELS_FILE).lstat()):
+                return Failure(
+                    "link",
+                    f"{KERNELS_FILE} is a link.",
+                    "a file of your own",
+                    "a hard link to a file of the course",
+                    KERNELS_FILE,
+                    "Hand in a copy of your work.",
+                )
+    return None
 
 
 def _read(path: Path) -> bytes | Failure:
