@@ -1,10 +1,10 @@
 """``grader lint``: an assignment holds what it promises. Trusted process.
 
 In: an assignment's name. Out: rows of a table, one per thing looked at. The reference earns everything that
-can be judged here, and so does the fast one, if there is one; the stub, an empty kernel and a copied constant earn
-nothing; each mutant fails exactly the checks that it names; checks and entry points say what they are for; a notebook
-has course.yml's points and a quiz with its key; the release is up to date and shows nothing hidden. And a dry run of
-each race finds no mistake in what needs no GPU.
+can be judged here, and so does the fast one, if there is one; the stub, an empty kernel, a copied constant and copies
+of the input earn nothing; each mutant fails exactly the checks that it names; checks and entry points say what they
+are for; a notebook has course.yml's points and a quiz with its key; the release is up to date and shows nothing
+hidden. And a dry run of each race finds no mistake in what needs no GPU.
 
 One mistake of an author's that stops several samples is one row.
 """
@@ -24,6 +24,7 @@ from grader.device_names import DeviceName
 from grader.dry_run import DryRunOf
 from grader.errors import AuthoringError, GraderError, ReleaseError
 from grader.lint_rows import (
+    COPIES,
     FAST,
     NOTHING,
     REFERENCE,
@@ -35,7 +36,7 @@ from grader.lint_rows import (
     nothing_row,
     reference_row,
 )
-from grader.mutants import Mutant, check_functions, copied_constant, empty_kernel, parameters, read_mutant
+from grader.mutants import Mutant, check_functions, copied_constant, copied_input, empty_kernel, parameters, read_mutant
 from grader.notebook_lint import notebook_rows
 from grader.promises import imports_of_grader, missing_docstrings
 from grader.records import KERNELS_FILE
@@ -102,12 +103,10 @@ def _dry_run(task: Task) -> Task:
 
 def _write_samples(course: Course, assignment: Assignment, source: Path, temporary: Path) -> dict[str, Path]:
     entries = parameters(source / KERNELS_FILE, open_folder(source).problems)
+    stub = build(course, assignment.name)[KERNELS_FILE]
+    copies = (copied_input(entries, form) for form in COPIES.values())
     texts: Mapping[str, str] = dict(
-        zip(
-            NOTHING,
-            (build(course, assignment.name)[KERNELS_FILE], empty_kernel(entries), copied_constant(entries)),
-            strict=True,
-        )
+        zip(NOTHING, (stub, empty_kernel(entries), copied_constant(entries), *copies), strict=True)
     )
     if (source / FAST_FILE).is_file():
         texts = {FAST: (source / FAST_FILE).read_text("utf-8"), **texts}

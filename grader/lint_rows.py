@@ -13,7 +13,9 @@ from grader.reports.text import one_line
 # A submission that computes nothing may still race; these are the parts that it must not earn.
 STUB = "stub"
 REFERENCE, FAST = "reference", "fast reference"
-NOTHING = (STUB, "empty kernel", "copied constant")
+# Where the result is the input in another order, host code can make it without a kernel.
+COPIES = {"copied input": "given", "transposed input": "given.T", "reversed input": "given[::-1]"}
+NOTHING = (STUB, "empty kernel", "copied constant", *COPIES)
 EARNED_PARTS = ("correctness", "technique")
 # Failures of code that does not run. A stub is to run and to leave the output as it was.
 BROKEN = frozenset(("syntax-error", "import-error", "exception", "recursion", "exit", "crash", "kernel-rejected"))
@@ -89,7 +91,10 @@ def nothing_row(sample: str, verdict: Verdict) -> Row:
     problem = _not_judged(verdict)
     passed = [c.name for c in verdict.checks if c.passed and c.part in EARNED_PARTS]
     if problem or passed:
-        return Row(sample, False, problem or f"expected no point, but passed: {', '.join(passed[:3])}")
+        told = f"expected no point, but passed: {', '.join(passed[:3])}"
+        if sample in COPIES:
+            told += "; require stores_of_out, at least one for each of its elements: a host copy stores nothing"
+        return Row(sample, False, problem or told)
     broken = [c.failure.what for c in verdict.checks if c.failure is not None and c.failure.kind in BROKEN]
     if sample == STUB and broken:
         return Row(

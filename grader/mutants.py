@@ -57,6 +57,19 @@ def check_functions(folder: Path) -> tuple[str, ...]:
     return tuple(seen)
 
 
+_NOTHING = "from numba import cuda\n\n\n@cuda.jit\ndef nothing(out):\n    pass\n"
+_COPY = """\
+def copy(inputs, out):
+    for given in inputs:
+        try:
+            taken = {form}
+            out[...] = taken
+        except (AttributeError, IndexError, NotImplementedError, TypeError, ValueError):
+            continue  # a number, or an array of another shape
+        return
+"""
+
+
 def parameters(kernels: Path, entries: Iterable[str]) -> dict[str, tuple[str, ...]]:
     """Per entry point its parameters in the reference. Raises AuthoringError if one is missing."""
     functions = {
@@ -78,8 +91,22 @@ def empty_kernel(entries: Mapping[str, tuple[str, ...]]) -> str:
         f"def {entry}({', '.join(names)}):\n    nothing[1, 32]({_outputs(names)[0]})\n"
         for entry, names in entries.items()
     ]
-    head = "from numba import cuda\n\n\n@cuda.jit\ndef nothing(out):\n    pass\n"
-    return "\n\n".join([head, *functions])
+    return "\n\n".join([_NOTHING, *functions])
+
+
+def copied_input(entries: Mapping[str, tuple[str, ...]], form: str) -> str:
+    """A submission whose entry points copy an input into each output, and launch a kernel that does nothing.
+
+    ``form`` is how the input is taken: an expression of ``given``, of which each array that has the output's shape is
+    tried in turn.
+    """
+    functions = []
+    for entry, names in entries.items():
+        outputs = _outputs(names)
+        inputs = "".join(f"{name}, " for name in names if name not in outputs)
+        copies = "".join(f"    copy(({inputs}), {out})\n" for out in outputs)
+        functions.append(f"def {entry}({', '.join(names)}):\n{copies}    nothing[1, 32]({outputs[0]})\n")
+    return "\n\n".join([_NOTHING, _COPY.format(form=form), *functions])
 
 
 def copied_constant(entries: Mapping[str, tuple[str, ...]]) -> str:

@@ -18,7 +18,8 @@ from grader.classroom import Task
 from grader.course import Course, load_course
 from grader.errors import AuthoringError
 from grader.judging import judge_task
-from grader.mutants import copied_constant, empty_kernel, read_mutant
+from grader.lint_rows import COPIES
+from grader.mutants import copied_constant, copied_input, empty_kernel, read_mutant
 from grader.records import Failure, State, Verdict
 from grader.release import release
 
@@ -298,11 +299,85 @@ def test_a_notebook_is_looked_at_with_the_rest(tmp_path: Path) -> None:
 
 def test_worthless_submissions_are_python_with_every_entry_point() -> None:
     entries = {"double": ("x", "out"), "sums": ("x", "out_sum", "out_max")}
-    for text in (empty_kernel(entries), copied_constant(entries)):
+    copies = [copied_input(entries, form) for form in COPIES.values()]
+    for text in (empty_kernel(entries), copied_constant(entries), *copies):
         compile(text, "kernels.py", "exec")
         assert "def double(x, out):" in text
         assert "def sums(x, out_sum, out_max):" in text
     assert "out_max.copy_to_device" in copied_constant(entries)
+
+
+TURNED = {
+    "course.yml": """\
+course: {id: turned, title: Turned}
+assignments:
+  "01": {title: Turning, parts: {correctness: 60}, limits: {check: 5 s, memory: 1 GiB, timeouts: 5 s}}
+""",
+    "solutions/01/problem.py": """\
+import numpy as np
+from grader.problem import Output, Problem, Work
+
+class Turn(Problem):
+    entry = "turn"
+    def make_inputs(self, rng, m, n):
+        return {"x": rng.normal(size=(m, n)).astype(np.float32), "out": Output((n, m), np.float32)}
+    def expected(self, inputs):
+        return {"out": inputs["x"].T}
+    def tolerance(self, inputs, expected):
+        return {"out": np.zeros(1)}
+    def baseline(self, inputs):
+        return {"out": inputs["x"].T.copy()}
+    def work(self, inputs):
+        return Work(8 * inputs["x"].size, 0)
+""",
+    "solutions/01/kernels.py": """\
+from numba import cuda
+
+@cuda.jit
+def kernel(x, out):
+    i, j = cuda.grid(2)
+    if i < x.shape[0] and j < x.shape[1]:
+        out[j, i] = x[i, j]
+
+def turn(x, out):
+    \"\"\"Turns x.\"\"\"
+    ### BEGIN SOLUTION
+    kernel[(x.shape[0] // 8 + 1, x.shape[1] // 8 + 1), (8, 8)](x, out)
+    ### END SOLUTION
+""",
+    "solutions/01/test_public.py": "",
+    "solutions/01/test_hidden.py": """\
+import pytest
+
+@pytest.mark.part("correctness")
+def test_turns(submission):
+    \"\"\"Rows become columns.\"\"\"
+    {check}
+""",
+}
+
+
+@pytest.mark.parametrize(
+    ("check", "caught"),
+    [
+        ("submission.check(m=33, n=17)", False),
+        ('submission.simulate(m=33, n=17).require("stores_of_out", at_least=33 * 17)', True),
+    ],
+)
+def test_a_result_that_host_copies_can_make_is_a_problem_until_kernels_must_store_it(
+    tmp_path: Path, check: str, caught: bool
+) -> None:
+    for name, text in TURNED.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text.replace("{check}", check))
+    (tmp_path / "solutions/01/wrong").mkdir()
+    course = load_course(tmp_path / "course.yml")
+    rows = {row.what: row for row in lint(course, "01", judge_task, workers=1, make_executor=ThreadPoolExecutor)}
+    assert rows["reference"].ok, rows["reference"].note
+    assert rows["transposed input"].ok is caught, rows["transposed input"].note
+    assert caught or "require stores_of_out" in rows["transposed input"].note
+    for form in ("copied input", "reversed input"):
+        assert rows[form].ok, rows[form].note
 
 
 def test_an_author_may_not_leave_a_mutant_unreadable(tmp_path: Path) -> None:
