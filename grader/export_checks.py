@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import unicodedata
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from xml.etree import ElementTree as ET
@@ -61,7 +62,7 @@ def _gradescope_tests(row: Row) -> list[dict[str, object]]:
     # Points are the parts': a check's share of them would be a second set of numbers that has to add up.
     return [
         {
-            "name": clean(check.sentence or check.name),
+            "name": clean(name),
             "number": f"{number}",
             "output": _report(check),
             "output_format": "text",
@@ -69,8 +70,21 @@ def _gradescope_tests(row: Row) -> list[dict[str, object]]:
             "visibility": "after_published" if check.hidden else "visible",
             **({} if check.passed is None else {"status": "passed" if check.passed else "failed"}),
         }
-        for number, check in enumerate(row.checks, 1)
+        for number, (check, name) in enumerate(zip(row.checks, _names(row.checks), strict=True), 1)
     ]
+
+
+def _names(checks: Sequence[CheckResult]) -> list[str]:
+    """What each check promises; where several promise the same, which case it is: of a hidden one no more than that."""
+    promises = [check.sentence or check.name for check in checks]
+    of, met = Counter(promises), Counter[str]()
+    names = []
+    for check, promise in zip(checks, promises, strict=True):
+        met[promise] += 1
+        _, opened, case = check.name.partition("[")
+        told = f"[{case}" if opened and not check.hidden else f"({met[promise]} of {of[promise]})"
+        names.append(promise if of[promise] == 1 else f"{promise} {told}")
+    return names
 
 
 def _maximum(row: Row, part: str) -> dict[str, object]:

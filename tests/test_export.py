@@ -224,6 +224,21 @@ def test_gradescope_has_documented_keys_and_levels_and_no_file_without_a_score(r
     ]
 
 
+def test_gradescope_tells_the_cases_of_one_check_apart() -> None:
+    cases = [replace(PASSED, name=f"test_sizes[{n}]") for n in (1, 33)]
+    hidden = [replace(check, hidden=True, sentence="Odd sizes work too.") for check in cases]
+    checks = (*cases, *hidden, replace(PASSED, sentence="Alone."))
+    (row,) = rows_of([replace(DONE, checks=checks)], ASSIGNMENT, LATE, NOW)
+    (text,) = WRITERS["gradescope"]([row]).values()
+    assert [test["name"] for test in json.loads(text)["tests"]] == [
+        f"{PASSED.sentence} [1]",
+        f"{PASSED.sentence} [33]",
+        "Odd sizes work too. (1 of 2)",
+        "Odd sizes work too. (2 of 2)",
+        "Alone.",
+    ]
+
+
 def test_junit_counts_failed_broken_and_skipped_apart(rows: tuple[Row, ...]) -> None:
     (text,) = WRITERS["junit"](rows).values()
     suites = {suite.get("name"): suite for suite in ET.fromstring(text).iter("testsuite")}

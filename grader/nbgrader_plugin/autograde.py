@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -28,7 +28,7 @@ from grader.class_folder import submissions, timestamp_of
 from grader.course import FILE_NAME, Assignment, Course, load_course
 from grader.errors import UsageError
 from grader.export import rows_of
-from grader.export_notes import named, notes
+from grader.export_notes import notes
 from grader.gradebook import RESULTS, known_results, merge_results
 from grader.late import TIMESTAMP_FILE, with_penalty
 from grader.nbgrader_plugin import bonuses
@@ -39,11 +39,12 @@ from grader.nbgrader_plugin.guard import CourseConverter
 from grader.nbgrader_plugin.open_scores import extension_of, open_all, waiting_among
 from grader.nbgrader_plugin.refused import tell_again, why_refused
 from grader.nbgrader_plugin.registered import opened, points_of, set_due, tell_of_scores_above
-from grader.nbgrader_plugin.run_summary import summary
+from grader.nbgrader_plugin.run_summary import of_late, of_skipped, summary
 from grader.nbgrader_plugin.staging import Staged, stage_submission
-from grader.nbgrader_plugin.workplace import attributes, without_progress, working_in
+from grader.nbgrader_plugin.workplace import attributes, without_lateness, without_progress, working_in
 from grader.records import KERNELS_FILE, Verdict
 from grader.release import SOLUTIONS
+from grader.reports.check_functions import total_text
 
 NONE: frozenset[float] = frozenset()
 
@@ -90,7 +91,8 @@ class CourseAutograde(CourseConverter, Autograde):
                     waiting = waiting_among(gradebook, assignment.name, skipped)
                 places = {student: Path(self._format_dest(assignment.name, student)) for student in skipped}
                 others = [student for student, there in places.items() if has_other_points(there, templates)]
-            self._tell_of(waiting, others, scales=course.grading.without_gpu == "scale")
+            for sentence in of_skipped(waiting, others, scales=course.grading.without_gpu == "scale"):
+                self.log.warning("%s", sentence)
             judged = self._judged(course, assignment, due)
             try:
                 if due:
@@ -125,15 +127,6 @@ class CourseAutograde(CourseConverter, Autograde):
         why = why_due(folder, there, templates)
         self.log.info("%s: %s", there, why or "Skipping existing assignment")
         return bool(why)
-
-    def _tell_of(self, waiting: Sequence[str], others: Sequence[str], *, scales: bool) -> None:
-        how = "without a GPU course.yml scales their totals now" if scales else "say on a machine with a GPU"
-        for students, what in (
-            (waiting, f"wait for a score (%s): --force judges them again{';' if scales else ','} {how}"),
-            (others, "were judged by other points than course.yml's (%s): --force judges them again"),
-        ):
-            if students:
-                self.log.warning(f"%d of those that were skipped {what}", len(students), named(students))
 
     def _sum_up(
         self,
@@ -170,7 +163,8 @@ class CourseAutograde(CourseConverter, Autograde):
         tasks = [classroom.Task(checks, folder, student, self.device) for student, folder in due.items()]
 
         def progress(done: int, of: int, verdict: Verdict) -> None:
-            self.log.info("judged %d of %d: %s: %s", done, of, verdict.student, verdict.summary)
+            points = total_text(verdict)
+            self.log.info("judged %d of %d: %s: %s: %s", done, of, verdict.student, points, verdict.summary)
 
         return classroom.grade(
             tasks,
@@ -192,6 +186,8 @@ class CourseAutograde(CourseConverter, Autograde):
                     extension = extension_of(gradebook, assignment.name, student) or timedelta()
                 verdicts.append(with_penalty(verdict, course.grading.late, due_at, moment, extension))
         self.late_seconds = {v.student: v.late_seconds for v in verdicts if v.student in assignment.extensions}
+        for sentence in of_late(verdicts):
+            self.log.info("%s", sentence)
         folder = course.file.parent / RESULTS
         try:
             self.given = dict(bonuses.given(folder, assignment.name))
@@ -239,6 +235,7 @@ class CourseAutograde(CourseConverter, Autograde):
             ),
             attributes(self, force=True),
             without_progress(self.log),
+            without_lateness(self.log),
         ):
             super().start()
         done = {student: self.giving.get(student, NONE) for student in self.verdicts}

@@ -28,6 +28,8 @@ from grader.reports.text import clean
 OPEN = "open"
 STATES = ("lost", "open", "scaled", "full")  # in the order in which their reports are read
 MAX_ANSWER = 20_000  # characters
+# nbgrader's own comment on a cell that is as it was released; what was judged says it better.
+NO_RESPONSE = "No response."
 MAX_LINE = 500
 MAX_NAMED = 4  # of a part's checks, in the table at the top
 # Of Markdown, what has no life of its own.
@@ -225,7 +227,8 @@ def answers(
                 told = question_html(judged[name])
             source = _joined(cell.source)
             answer = code_html(source) if cell.cell_type == "code" else sanitized(markdown2html(source[:MAX_ANSWER]))
-            comment = sanitized(markdown2html(comments.get(name) or ""))
+            said = comments.get(name) or ""
+            comment = "" if told and said == NO_RESPONSE else sanitized(markdown2html(said))
             made.append(Answer(name, before, answer, told, comment, table.get(name)))
         ours = cell.cell_type == "markdown" and not (utils.is_solution(cell) or utils.is_grade(cell))
         before = sanitized(markdown2html(_joined(cell.source))) if ours else ""

@@ -1,13 +1,15 @@
-"""What a run over a class comes to, in one line. Pure; nbgrader's process (trusted).
+"""What is said of a run over a class. Pure; nbgrader's process (trusted).
 
-In: students by what became of them. Out: words for the log.
+In: students by what became of them, verdicts. Out: sentences for the log.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Sequence
+from datetime import timedelta
 
 from grader.export_notes import named
+from grader.records import Verdict
 
 
 def summary(
@@ -28,3 +30,28 @@ def summary(
     if skipped:
         told.append(f"{len(skipped)} skipped")
     return "; ".join(told)
+
+
+def of_skipped(waiting: Sequence[str], others: Sequence[str], *, scales: bool) -> list[str]:
+    """Who of those that were skipped may be judged again: who waits for a score, and who has ``others``' points.
+
+    ``scales``: course.yml scales a total where there is no GPU.
+    """
+    how = "; without a GPU course.yml scales their totals now" if scales else ", say on a machine with a GPU"
+    return [
+        f"{len(students)} of those that were skipped {what} ({named(students)}): --force judges them again{more}"
+        for students, what, more in (
+            (waiting, "wait for a score", how),
+            (others, "were judged by other points than course.yml's", ""),
+        )
+        if students
+    ]
+
+
+def of_late(verdicts: Iterable[Verdict]) -> list[str]:
+    """Who was late, by course.yml's dates, and what that costs."""
+    return [
+        f"{v.student}: {v.late_note or f'{timedelta(seconds=round(v.late_seconds))} late, which costs nothing'}"
+        for v in verdicts
+        if v.late_seconds
+    ]

@@ -85,7 +85,8 @@ def _figures(verdict: Verdict, parts: Sequence[str], beyond: Sequence[str]) -> l
         *(_short(scores[part]) if part in scores else "" for part in parts),
         "open" if verdict.total is None else f"{verdict.total:g}",
         *(more[column] for column in beyond),
-        f"{verdict.points_judged:g}/{verdict.points:g}",
+        # Who has handed in nothing has not been judged, whatever that earns.
+        f"{verdict.points_judged:g}/{verdict.points:g}" if verdict.handed_in else OPEN,
     ]
 
 

@@ -142,6 +142,35 @@ def test_a_part_that_was_scaled_and_has_a_failed_check_is_lost_and_says_both(pyt
     assert (done.returncode, done.stdout) == (0, f"{told}\n"), done.stderr
 
 
+NOT_ANSWERED = """\
+import json
+from dataclasses import replace
+from types import SimpleNamespace
+from nbformat.v4 import new_code_cell, new_notebook
+from autograded_course import verdict
+from grader.nbgrader_plugin.feedback_page import answers
+from grader.quiz import judge
+from grader.quiz_keys import Question
+def cell(name):
+    mark = {"grade_id": name, "grade": True, "solution": True, "locked": False, "task": False, "points": 1}
+    return new_code_cell(f"{name} = ...", metadata={"nbgrader": mark})
+names = ("asked", "free", "told")
+made = verdict("ada")
+made = replace(made, checks=judge([Question("asked", "Asked?", key=3.0), Question("told", "Told?", key=3.0)], {}))
+said = {"asked": "No response.", "free": "No response.", "told": "Look again."}
+print(json.dumps([one.comment_html for one in answers(new_notebook(cells=map(cell, names)), {}, said, made)]))
+"""
+
+
+def test_that_nothing_was_answered_is_said_once(python: Run) -> None:
+    done = python(NOT_ANSWERED)
+    assert done.returncode == 0, done.stderr
+    asked, free, told = json.loads(done.stdout)
+    assert asked == ""
+    assert "No response." in free
+    assert "Look again." in told
+
+
 def test_feedback_before_autograde_says_what_to_do(root: Path, nbgrader_command: Run) -> None:
     done = nbgrader_command("generate_feedback", "01")
     assert done.returncode == 1
