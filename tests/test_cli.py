@@ -247,7 +247,7 @@ def test_whoever_handed_in_nothing_is_in_all_results_with_no_points_and_is_never
     assert judged == ["cy"]
     lines = capsys.readouterr().out.splitlines()
     row = next(number for number, line in enumerate(lines) if line.startswith("zoe "))
-    assert lines[row].split() == ["zoe", "0", "0", "0", "0", "100/100"]
+    assert lines[row].split() == ["zoe", "0", "0", "0", "0", "–"]
     assert lines[row + 1].strip() == "nothing handed in"
     with (root / "results/01.csv").open(newline="") as file:
         rows = {row["student"]: row for row in csv.DictReader(file)}

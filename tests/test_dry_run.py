@@ -149,6 +149,6 @@ def test_what_stops_every_sample_is_told_once(solutions: Path) -> None:
     two_exercises.release(course, "01")
     (row,) = [row for row in lint(course, "01", judge_task, workers=1) if row.ok is False]
     # All but the one that copies a constant, and launches nothing that could be compared.
-    samples = 4 + len(two_exercises.MUTANTS)
+    samples = 7 + len(two_exercises.MUTANTS)
     assert row.what == "not judged"
     assert row.note == f"problem.py:31: KeyError: 'y' (this stopped {samples - 1} of {samples} samples)"

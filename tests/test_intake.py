@@ -11,6 +11,7 @@ import pytest
 
 from grader.intake import ordinary_bytes, student_name_problem
 from grader.records import Failure
+from grader.submission import Submission, read_submission
 
 LIMIT = 100
 
@@ -111,6 +112,18 @@ def test_a_file_above_the_limit_is_not_read_whole(tmp_path: Path) -> None:
     assert f"{50 << 30:,} bytes" in failed(tmp_path / "large").found
     (tmp_path / "fits").write_bytes(b"x" * LIMIT)
     assert ordinary_bytes(tmp_path / "fits", LIMIT) == b"x" * LIMIT
+
+
+def test_a_hundred_thousand_files_cost_little(tmp_path: Path) -> None:
+    for number in range(100_000):
+        os.close(os.open(tmp_path / f"{number}.txt", os.O_WRONLY | os.O_CREAT))
+    began = time.monotonic()
+    missing = read_submission(tmp_path)
+    assert isinstance(missing, Failure)
+    assert missing.found.count(".txt") == 8
+    (tmp_path / "kernels.py").write_text("pass")
+    assert isinstance(read_submission(tmp_path), Submission)
+    assert time.monotonic() - began < 20
 
 
 def test_no_descriptor_is_left_open(tmp_path: Path) -> None:

@@ -123,7 +123,7 @@ def test_a_mistake_that_stops_several_samples_is_told_once(course: Course) -> No
 
     rows = lint(course, "01", broken, workers=1, make_executor=ThreadPoolExecutor)
     assert [row for row in rows if row.ok is False] == [
-        Row("not judged", False, "problem.py:18: KeyError: 'y' (this stopped 5 of 6 samples)")
+        Row("not judged", False, "problem.py:18: KeyError: 'y' (this stopped 8 of 9 samples)")
     ]
     assert "mistake_1" in {row.what for row in rows}
     assert not {"reference", "stub", "mistake_0"} & {row.what for row in rows}

@@ -1,10 +1,11 @@
-"""Prints the table of docs/security.md: ``PYTHONPATH=tests python tests/attacks/table.py``.
+"""Writes the table of docs/security.md: ``python tests/attacks/table.py``.
 
 Each attack is judged at the strongest level that this machine has.
 """
 
 from __future__ import annotations
 
+import re
 import sys
 import tempfile
 from pathlib import Path
@@ -17,6 +18,8 @@ from attacks.attack_files import Attack, attacks
 from grader.judging import warm_children
 from grader.records import Verdict
 
+PAGE = Path(__file__).parents[2] / "docs/security.md"
+BEGIN, END = "<!-- attacks -->", "<!-- end -->"
 HEAD = ("| attack | what it tries | points, of 100 | what was seen |", "| --- | --- | --- | --- |")
 
 
@@ -38,13 +41,27 @@ def row(attack: Attack, verdict: Verdict) -> str:
     return f"| `{attack.name}` | {attack.tries} | {points(verdict)} | {seen(verdict)} |"
 
 
+def rows_in(page: str) -> list[list[str]]:
+    """The cells of the table that stands in a page. Raises ValueError where there is none."""
+    _, found, rest = page.partition(BEGIN)
+    table, closed, _ = rest.partition(END)
+    if not found or not closed:
+        raise ValueError(f"expected a table between {BEGIN} and {END}")
+    lines = [line.strip("| ") for line in table.strip().splitlines()[len(HEAD) :]]
+    return [re.split(r" (?<!\\\\)\| ", line) for line in lines]
+
+
 def main() -> None:
     """Judge all of them."""
-    print(*HEAD, sep="\n")
     with tempfile.TemporaryDirectory() as folder:
         arena = Arena(Path(folder), warm_children())
+        rows = []
         for attack in attacks():
-            print(row(attack, arena.judge(arena.submission(attack.text))), flush=True)
+            rows.append(row(attack, arena.judge(arena.submission(attack.text, attack.files, attack.links))))
+            print(rows[-1], flush=True)
+    before, _, rest = PAGE.read_text("utf-8").partition(BEGIN)
+    after = rest.partition(END)[2]
+    PAGE.write_text("\n".join([f"{before}{BEGIN}", *HEAD, *rows, f"{END}{after}"]), "utf-8")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import time
 from collections.abc import Iterator
 
@@ -19,8 +20,8 @@ from .attack_files import Attack, attacks
 # A check has two seconds of CPU time, three times as many of the wall's, and time-outs end after two.
 SECONDS = 90
 ATTACKS = attacks()
-# Without their docstrings and tricks many files are the same.
-TWINS = tuple({a.twin.partition('"""\n')[2]: a for a in ATTACKS if a.twin}.values())
+# Without their tricks, docstrings and comments many files are the same.
+TWINS = tuple({ast.unparse(ast.parse(a.twin).body[1:]): a for a in ATTACKS if a.twin}.values())
 
 
 @pytest.fixture(scope="module", params=LEVELS[1:])
