@@ -37,7 +37,7 @@ def confine(what: Confinement) -> None:
     # Of root's, which would pass by owners and modes; the user stays, since others may be unable to read this Python.
     _checked(library.capset(ctypes.byref(_Header(_CAPABILITIES_VERSION, 0)), ctypes.byref((_Sets * 2)())))
     if what.system_calls:
-        system_calls.give_up(writing=what.readable is None and not what.gpu, gpu=bool(what.gpu))
+        system_calls.give_up(gpu=bool(what.gpu))
 
 
 def hide() -> None:

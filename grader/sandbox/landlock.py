@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import os
 import stat
 from collections.abc import Iterable, Sequence
@@ -49,10 +50,12 @@ def restrict(readable: Iterable[str], devices: Sequence[str] = ()) -> None:
     """Give up all files but ``readable``, which may be read, folders with all that is in them.
 
     Nothing but /dev/null may be written, nothing made, removed or executed. A GPU's ``devices`` may be written and told
-    what their driver understands; where there are any, threads may have names. A path that is not there is left out.
-    Needs no_new_privs (see ``system_calls``). Raises OSError.
+    what their driver understands; where there are any, threads may have names. A path that is not there, or that this
+    user cannot reach, is left out. Needs no_new_privs (see ``confine``). Raises OSError, also where there is no Landlock.
     """
     known = min(version(), _NEWEST_KNOWN)
+    if not known:
+        raise OSError(errno.EOPNOTSUPP, "the kernel has no Landlock")
     handled = _Ruleset(
         files=(1 << _RIGHTS_ON_FILES[min(known, max(_RIGHTS_ON_FILES))]) - 1,
         network=_ALL_OF_TCP if known >= _TCP_SINCE else 0,
@@ -66,7 +69,8 @@ def restrict(readable: Iterable[str], devices: Sequence[str] = ()) -> None:
         allowed[_NAMES_OF_THREADS] = _READ_FILE | _WRITE_FILE | _TRUNCATE
     try:
         for path, rights in allowed.items():
-            with contextlib.suppress(FileNotFoundError):
+            # What is left out is not readable: a folder, say, that this user may not enter.
+            with contextlib.suppress(FileNotFoundError, NotADirectoryError, PermissionError):
                 _allow(ruleset, path, rights & handled.files)
         _call(_RESTRICT_SELF, ruleset, 0)
     finally:

@@ -1,7 +1,7 @@
 """What of an NVIDIA GPU's a process needs to use it through CUDA: files. Facts of a machine; trusted process.
 
 In: the machine. Out: paths. What is opened when CUDA starts was read from a trace of its system calls (driver 580, an
-H200). Other drivers, Windows' Linux and Jetson may need others: ``walls`` looks whether CUDA starts behind a wall.
+H200). Other drivers, Windows' Linux and Jetson may need others: ``wall_of_child`` looks whether CUDA starts.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """seccomp: a process gives up all system calls but those that computing needs. In a job; Linux only.
 
 In: nothing. Out: nothing; any other call fails with EPERM from then on, as one fails for which a right is missing.
-What is left opens files (which, is Landlock's to say, or the namespace's), computes, waits, and writes into what is
-open. In particular there is no socket, no new process or thread, no program started, no signal to another process, no
-file made, changed or removed, no memory of another process, no mount, no namespace, no key, no clock set.
+What is left opens files to read (which, is Landlock's to say, or the namespace's), computes, waits, and writes into what
+is open. In particular there is no socket, no new process or thread, no program started, no signal to another process, no
+file made, changed or removed, no memory of another process, no mount, no namespace, no key, no clock set. Beside a GPU
+CUDA's own socket, threads and files come to that.
 """
 
 from __future__ import annotations
@@ -77,11 +78,11 @@ def is_known() -> bool:
     return _library() is not None
 
 
-def give_up(*, writing: bool, gpu: bool = False) -> None:
-    """Leave the calling process with what computing needs, and set no_new_privs. Call it last: it cannot be undone.
+def give_up(*, gpu: bool = False) -> None:
+    """Leave the calling process with what computing needs. Call it last: it cannot be undone.
 
-    ``writing``: as well any opening of a file other than to read it, for where nothing else sees to that. ``gpu``: but
-    not what CUDA needs. Raises OSError, also where libseccomp is missing.
+    No file is opened but to read it, whatever else sees to that: Landlock knows of emptying a file since Linux 6.2 only.
+    ``gpu``: but for that and for what CUDA needs as well. Raises OSError, also where libseccomp is missing.
     """
     library = _library()
     if library is None:
@@ -96,7 +97,7 @@ def give_up(*, writing: bool, gpu: bool = False) -> None:
             for command in _FCNTL:
                 _allow(library, rules, name, _Argument(1, _EQUALS, command))
         for name, flags in (("open", 1), ("openat", 2)):
-            _allow(library, rules, name, *([_Argument(flags, _MASKED, _TO_WRITE, 0)] if writing else []))
+            _allow(library, rules, name, *([] if gpu else [_Argument(flags, _MASKED, _TO_WRITE, 0)]))
         # Signals, and limits, of its own alone: abort() is a tgkill.
         for name in ("kill", "tgkill"):
             _allow(library, rules, name, _Argument(0, _EQUALS, os.getpid()))
