@@ -51,10 +51,14 @@ class Kernel:
 
 @dataclass(frozen=True)
 class ViewArgument:
-    """An array argument: a view into a buffer, named as the kernel names its parameter."""
+    """An array argument: a view into a buffer, named as the kernel names its parameter.
+
+    ``unit``: the bytes of an element of the memory below, whatever the view makes of it; 0 where nobody can say.
+    """
 
     view: View
     name: str
+    unit: int = 0
 
 
 def filling(dtype: np.dtype[Any], value: Any) -> npt.NDArray[Any]:
@@ -84,13 +88,11 @@ class Device(Protocol):
     def printed(self) -> KernelPrints:
         """What kernels have printed since the last reset, as far as the device has been waited for."""
 
-    def allocate(
-        self, nbytes: int, contents: npt.NDArray[np.uint8] | None, *, garbage: bool, name: str, unit: int = 0
-    ) -> None:
+    def allocate(self, nbytes: int, contents: npt.NDArray[np.uint8] | None, *, garbage: bool, name: str) -> None:
         """Add the next buffer; without ``contents`` its bytes are unspecified.
 
         ``name`` is the host function's argument, "" for scratch memory. ``garbage``: a kernel that reads it before
-        it has written it makes a mistake. ``unit``: the bytes of one of its elements, 0 where nobody says.
+        it has written it makes a mistake.
         """
 
     def launch(self, kernel: Kernel, asked: Launch, arguments: list[Any]) -> None:

@@ -79,11 +79,11 @@ class SampleBesideGpu:
         """Nothing: some blocks' prints are nobody's."""
         return KernelPrints()
 
-    def allocate(self, nbytes: int, contents: Bytes | None, *, garbage: bool, name: str, unit: int = 0) -> None:
+    def allocate(self, nbytes: int, contents: Bytes | None, *, garbage: bool, name: str) -> None:
         """Add the next buffer. Garbage is that of a race: nothing tells a kernel that it is in none."""
         known = np.full(nbytes, SCRATCH_BYTE, np.uint8) if contents is None else contents
         self._gpu.allocate(nbytes, known, garbage=garbage, name=name)
-        self._simulated.allocate(nbytes, None, garbage=garbage, name=name, unit=unit)
+        self._simulated.allocate(nbytes, None, garbage=garbage, name=name)
 
     def launch(self, kernel: Kernel, asked: Launch, arguments: list[Any]) -> None:
         """Launch on the GPU, and simulate some blocks, of this launch or of the first run's. Raises as both do."""

@@ -138,9 +138,7 @@ class CudaDevice:
             self._streams[number] = self._cuda.stream()
         return self._streams[number]
 
-    def allocate(
-        self, nbytes: int, contents: npt.NDArray[np.uint8] | None, *, garbage: bool, name: str, unit: int = 0
-    ) -> None:
+    def allocate(self, nbytes: int, contents: npt.NDArray[np.uint8] | None, *, garbage: bool, name: str) -> None:
         """Add the next buffer on the GPU. What was in its memory before, of somebody else's maybe, is overwritten."""
         try:
             buffer = self._cuda.device_array(max(nbytes, 1), np.uint8)

@@ -48,7 +48,6 @@ class SimulatedDevice:
         self._prints = Prints()
         self._memory = GlobalSpace(0)
         self._buffers: list[tuple[int, int]] = []
-        self._units: list[int] = []  # bytes of an element of each
         self._names: dict[int, str] = {}
         self._cpu_seconds = cpu_seconds
         self._text = text
@@ -81,7 +80,7 @@ class SimulatedDevice:
         self.findings, self.launches, self._prints = [], [], Prints()
         self._lines.clear()
         self._memory = self._simulator.memory = GlobalSpace(nbytes)
-        self._buffers, self._units = [], []
+        self._buffers = []
         self._names = {}
         self._streams = StreamOrder()
 
@@ -89,14 +88,11 @@ class SimulatedDevice:
         """What kernels have printed since the last reset, by launch and thread."""
         return self._prints.kept()
 
-    def allocate(
-        self, nbytes: int, contents: npt.NDArray[np.uint8] | None, *, garbage: bool, name: str, unit: int = 0
-    ) -> None:
+    def allocate(self, nbytes: int, contents: npt.NDArray[np.uint8] | None, *, garbage: bool, name: str) -> None:
         """Add the next buffer. ``garbage``: what it holds, ``contents`` or not, is nobody's to read."""
         address = self._memory.allocate(nbytes, garbage=garbage)
         self._names[address] = name
         self._buffers.append((address, nbytes))
-        self._units.append(unit)
         if contents is not None:
             self._memory.bytes[address : address + nbytes] = contents
 
@@ -119,16 +115,8 @@ class SimulatedDevice:
             return argument
         view = argument.view
         root = self._buffers[view.buffer][0]
-        return ArrayRef(
-            "global",
-            argument.name,
-            numpy_dtype(view.dtype),
-            root + view.offset,
-            view.shape,
-            view.strides,
-            root,
-            unit=self._units[view.buffer],
-        )
+        dtype, address = numpy_dtype(view.dtype), root + view.offset
+        return ArrayRef("global", argument.name, dtype, address, view.shape, view.strides, root, unit=argument.unit)
 
     def launch(self, kernel: Kernel, asked: Launch, arguments: list[Any]) -> None:
         """Simulate a launch. Raises Refused, NotSimulated."""

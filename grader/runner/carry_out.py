@@ -7,7 +7,6 @@ In: a plan, its functions, the bytes of each input, the value that each output s
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,11 +15,11 @@ import numpy.typing as npt
 
 from grader.devices.base import Device, Refused, ViewArgument
 from grader.plan import Copy, Fill, Launch, LaunchPlan, Synchronize
-from grader.plan_dtypes import numpy_dtype
 from grader.plan_memory import DataArgument, TupleArgument, View
 from grader.record_fields import bytes_of_fields
 from grader.records import Failure
 from grader.runner.binding import Binder
+from grader.runner.element_widths import ElementWidths
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -42,8 +41,9 @@ def carry_out(
     Raises Refused (the student's fault) and errors.Fault.
     """
     starts = starts_of(plan, inputs, fills)
-    allocate(plan, starts, inputs, fills, device)
-    operate(plan, binder, inputs, device)
+    allocate(plan, starts, inputs, device)
+    known = fills | {name: value for name, value in inputs.items() if isinstance(value, np.ndarray)}
+    operate(plan, binder, inputs, device, ElementWidths(plan, {name: array.dtype for name, array in known.items()}))
     device.synchronize(None)
     return collect(plan, starts, inputs, fills, device)
 
@@ -64,64 +64,28 @@ def starts_of(plan: LaunchPlan, inputs: dict[str, Any], fills: dict[str, npt.NDA
     return starts
 
 
-def allocate(
-    plan: LaunchPlan,
-    starts: list[Bytes | None],
-    inputs: dict[str, Any],
-    fills: dict[str, npt.NDArray[Any]],
-    device: Device,
-) -> None:
+def allocate(plan: LaunchPlan, starts: list[Bytes | None], inputs: dict[str, Any], device: Device) -> None:
     """Add the plan's buffers to a device that has none."""
-    units = _units(plan, inputs, fills)
-    for number, (buffer, contents) in enumerate(zip(plan.buffers, starts, strict=True)):
+    for buffer, contents in zip(plan.buffers, starts, strict=True):
         is_argument = buffer.origin == "argument"
         garbage = buffer.name not in inputs if is_argument else buffer.data is None
-        name = buffer.name if is_argument else ""
-        device.allocate(buffer.nbytes, contents, garbage=garbage, name=name, unit=units.get(number, 0))
+        device.allocate(buffer.nbytes, contents, garbage=garbage, name=buffer.name if is_argument else "")
 
 
-def _units(plan: LaunchPlan, inputs: dict[str, Any], fills: dict[str, npt.NDArray[Any]]) -> dict[int, int]:
-    """By number of a buffer the bytes of one of its elements; of records nobody can say.
+def operate(
+    plan: LaunchPlan, binder: Binder, inputs: dict[str, Any], device: Device, widths: ElementWidths | None = None
+) -> None:
+    """Have a device that has the plan's buffers do its operations, in order; it may still be at it afterwards.
 
-    Of an argument it is the problem's word, of scratch memory the narrowest of all arrays that the plan lays over it:
-    what was filled as numbers is not fewer numbers when it is read as pairs.
+    ``widths``, for a device that counts.
     """
-    narrowest: dict[int, int] = {}
-    for view in _views_in(plan.operations):
-        dtype = numpy_dtype(view.dtype)
-        if dtype.names is None:
-            narrowest[view.buffer] = min(dtype.itemsize, narrowest.get(view.buffer, dtype.itemsize))
-    for number, buffer in enumerate(plan.buffers):
-        if buffer.origin == "argument":
-            dtype = (inputs if buffer.name in inputs else fills)[buffer.name].dtype
-            narrowest[number] = dtype.itemsize if dtype.names is None else 0
-    return narrowest
-
-
-def _views_in(parts: Iterable[Any]) -> Iterator[View]:
-    for part in parts:
-        match part:
-            case View():
-                yield part
-            case Launch():
-                yield from _views_in(part.arguments)
-            case TupleArgument():
-                yield from _views_in(part.items)
-            case Copy():
-                yield from (part.source, part.target)
-            case Fill():
-                yield part.target
-
-
-def operate(plan: LaunchPlan, binder: Binder, inputs: dict[str, Any], device: Device) -> None:
-    """Have a device that has the plan's buffers do its operations, in order; it may still be at it afterwards."""
     for operation in plan.operations:
         match operation:
             case Launch():
                 kernel = binder.kernel(operation.kernel)
                 names = kernel.function.__code__.co_varnames[: kernel.function.__code__.co_argcount]
                 arguments = [
-                    _argument(argument, names[i] if i < len(names) else f"argument {i}", inputs, binder)
+                    _argument(argument, names[i] if i < len(names) else f"argument {i}", inputs, binder, widths)
                     for i, argument in enumerate(operation.arguments)
                 ]
                 device.launch(kernel, operation, arguments)
@@ -177,16 +141,18 @@ def _start(name: str, nbytes: int, inputs: dict[str, Any], fills: dict[str, npt.
     return contents
 
 
-def _argument(argument: Any, name: str, inputs: dict[str, Any], binder: Binder) -> Any:
+def _argument(
+    argument: Any, name: str, inputs: dict[str, Any], binder: Binder, widths: ElementWidths | None = None
+) -> Any:
     if isinstance(argument, View):
-        return ViewArgument(argument, name)
+        return ViewArgument(argument, name, 0 if widths is None else widths.of(argument))
     if isinstance(argument, DataArgument):
         value = inputs.get(argument.name)
         if value is None or (isinstance(value, np.ndarray) and value.shape):
             raise _malformed(f"the plan passes {argument.name!r}, which is no scalar argument of the call")
         return np.array(value)[()]  # a copy: a kernel may write into a record
     if isinstance(argument, TupleArgument):
-        return tuple(_argument(item, name, inputs, binder) for item in argument.items)
+        return tuple(_argument(item, name, inputs, binder, widths) for item in argument.items)
     return binder.values.of(argument)
 
 

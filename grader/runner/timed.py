@@ -65,7 +65,7 @@ def timed_runs(
     for number, (inputs, fills) in enumerate(runs, 1):
         starts = starts_of(plan, inputs, fills)
         if not done:
-            allocate(plan, starts, inputs, fills, device)
+            allocate(plan, starts, inputs, device)
         began = time.perf_counter_ns()
         for place, (buffer, contents) in enumerate(zip(plan.buffers, starts, strict=True)):
             # Also scratch memory: results of the run before must not be there.

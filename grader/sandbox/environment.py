@@ -12,6 +12,7 @@ import os
 import site
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import grader
@@ -21,6 +22,10 @@ PYTHON = (sys.executable, "-P", "-s")
 # Where a package of ours may lie when it is not installed: `pip install --target`, or a user's site.
 _NEEDED = ("grader", "numba", "numpy", "llvmlite", "pydantic", "numba_cuda")
 _DEVICE_VARIABLES = ("CUDA_", "NVIDIA_", "LD_LIBRARY_PATH", "CONDA_PREFIX")
+# Of these, the ones that name where CUDA's toolkit and libraries lie.
+_TOOLKITS = ("CUDA_HOME", "CUDA_PATH", "LD_LIBRARY_PATH", "CONDA_PREFIX")
+# What of an environment of conda's CUDA is in; it may hold a home folder of its own.
+_OF_CONDA = ("lib", "nvvm", "targets")
 _DEVICE_MODULE = "grader.runner"
 # A fresh interpreter's own word on where it looks for modules: a .pth file may have added to it.
 _ASK = "import json, os, site, sys; [site.addsitedir(f) for f in sys.argv[1:]]; print(json.dumps(sys.path))"
@@ -47,9 +52,18 @@ def child_environment(module: str, home: Path) -> dict[str, str]:
     return environment
 
 
+def toolkit_folders(environment: Mapping[str, str]) -> tuple[Path, ...]:
+    """Where an environment says that CUDA's toolkit and libraries lie."""
+    named = [Path(entry) for name in _TOOLKITS for entry in environment.get(name, "").split(os.pathsep) if entry]
+    conda = environment.get("CONDA_PREFIX")
+    inside = [Path(conda) / name for name in _OF_CONDA] if conda else []
+    return tuple(folder for folder in (*named, *inside) if folder.is_absolute() and str(folder) != conda)
+
+
 def searched_folders(module: str) -> tuple[Path, ...]:
-    """Where a child looks for modules. Raises ChildFault. See ``folders_searched_by``."""
-    return folders_searched_by(PYTHON, child_environment(module, Path("/")), _NEEDED)
+    """Where a child looks for modules, and the runner for CUDA. Raises ChildFault. See ``folders_searched_by``."""
+    environment = child_environment(module, Path("/"))
+    return (*folders_searched_by(PYTHON, environment, _NEEDED), *toolkit_folders(environment))
 
 
 def folders_searched_by(

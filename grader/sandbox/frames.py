@@ -33,6 +33,8 @@ PREFIX = struct.Struct("<8sIQ")
 # A plan with the largest upload is 11 MiB of JSON; Python objects may take twenty times the room of their
 # JSON, and it is the trusted process that builds them.
 MAX_ENVELOPE_BYTES = 16 << 20
+# The largest message without arrays.
+MAX_WITHOUT_ARRAYS = PREFIX.size + MAX_ENVELOPE_BYTES
 MAX_ARRAYS = 1024
 # One read or write: large enough to keep system calls cheap, small enough to look at the clock in between.
 CHUNK_BYTES = 1 << 20

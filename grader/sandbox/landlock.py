@@ -51,7 +51,7 @@ def restrict(readable: Iterable[str], devices: Sequence[str] = ()) -> None:
 
     Nothing but /dev/null may be written, nothing made, removed or executed. A GPU's ``devices`` may be written and told
     what their driver understands; where there are any, threads may have names. A path that is not there, or that this
-    user cannot reach, is left out. Needs no_new_privs (see ``confine``). Raises OSError, also where there is no Landlock.
+    user cannot reach, is left out. Needs no_new_privs (see ``confine``). Raises OSError, also without Landlock.
     """
     known = min(version(), _NEWEST_KNOWN)
     if not known:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 _CONTROL = Path("/dev/nvidiactl")
 _UNIFIED_MEMORY = Path("/dev/nvidia-uvm")
+_DRIVER = Path("/proc/driver/nvidia")
 # NVIDIA's driver makes a file when it is first asked to, by this program, which root owns: nobody behind a wall can.
 _MAKES_FILES = "nvidia-modprobe"
 _SECONDS = 30.0
@@ -28,16 +29,23 @@ READABLE = (
 
 
 def has_gpu() -> bool:
-    """Whether a driver of a GPU's is loaded."""
+    """Whether a driver of a GPU's is loaded. May have it make its files."""
+    _have_made(_CONTROL)
     return any(file.exists() for file in (_CONTROL, *_OTHER_GPUS))
 
 
 def device_files() -> tuple[str, ...]:
     """The device files of this machine's GPUs. May have the driver make one that is not there yet."""
-    if _CONTROL.exists() and not _UNIFIED_MEMORY.exists() and (program := shutil.which(_MAKES_FILES)) is not None:
-        with contextlib.suppress(OSError, subprocess.TimeoutExpired):
-            subprocess.run([program, "-u", "-c", "0"], capture_output=True, timeout=_SECONDS, check=False)  # noqa: S603
+    _have_made(_UNIFIED_MEMORY)
     return tuple(sorted(str(file) for file in _candidates() if not file.is_dir()))
+
+
+def _have_made(file: Path) -> None:
+    """Have NVIDIA's driver make its files, where it is there and they are not yet."""
+    if not file.exists() and _DRIVER.exists() and (program := shutil.which(_MAKES_FILES)) is not None:
+        with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+            # What came of it, the file says.
+            subprocess.run([program, "-u", "-c", "0"], capture_output=True, timeout=_SECONDS, check=False)  # noqa: S603
 
 
 def _candidates() -> Iterator[Path]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ from grader.plan_memory import Argument, DataArgument, TupleArgument
 from grader.problem import Inputs, Output
 from grader.records import Failure
 from grader.sandbox.ends import Death
+from grader.sandbox.frames import MAX_WITHOUT_ARRAYS
 from grader.sandbox.limits import Limits
 from grader.sandbox.no_plan import changed_python, failure_of, first_error, malformed, no_launch, problem
 from grader.sandbox.protocol import Message
@@ -58,13 +59,16 @@ def record(
     Raises ChildFault when the recorder cannot do its work or gets no core to do it on, AuthoringError for
     inputs of a kind that no plan knows.
     """
-    answer = child.call(request_for(source, calls, gpu, imports), limits)
+    # A plan is no array: nobody takes this process's memory by announcing some.
+    answer = child.call(request_for(source, calls, gpu, imports), replace(limits, reply_bytes=MAX_WITHOUT_ARRAYS))
     if isinstance(answer, Death):
         if answer.kind == "starved":
             raise ChildFault(f"the machine was too busy to run kernels.py ({answer})")
         return failure_of(answer, limits)
     hear(answer.printed)
     header = answer.message.header
+    if answer.message.arrays:
+        return malformed("the answer brings arrays")
     if set(header) == {"problem"}:
         return problem(header["problem"])
     if set(header) == {"broken"} and isinstance(header["broken"], str):

@@ -1,10 +1,10 @@
 """seccomp: a process gives up all system calls but those that computing needs. In a job; Linux only.
 
 In: nothing. Out: nothing; any other call fails with EPERM from then on, as one fails for which a right is missing.
-What is left opens files to read (which, is Landlock's to say, or the namespace's), computes, waits, and writes into what
-is open. In particular there is no socket, no new process or thread, no program started, no signal to another process, no
-file made, changed or removed, no memory of another process, no mount, no namespace, no key, no clock set. Beside a GPU
-CUDA's own socket, threads and files come to that.
+What is left opens files to read (which, is Landlock's to say, or the namespace's), computes, waits, and writes into
+what is open. In particular there is no socket, no new process or thread, no program started, no signal to another
+process, no file made, changed or removed, no memory of another process, no mount, no namespace, no key, no clock set.
+Beside a GPU CUDA's own socket, threads and files come to that.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def is_known() -> bool:
 def give_up(*, gpu: bool = False) -> None:
     """Leave the calling process with what computing needs. Call it last: it cannot be undone.
 
-    No file is opened but to read it, whatever else sees to that: Landlock knows of emptying a file since Linux 6.2 only.
+    No file is opened but to read it, whatever else sees to that: of emptying one, Landlock knows since Linux 6.2 only.
     ``gpu``: but for that and for what CUDA needs as well. Raises OSError, also where libseccomp is missing.
     """
     library = _library()

@@ -321,6 +321,20 @@ def kernel(x, out):
 def copy(x, out):
     kernel[8, 64](x.view(PAIR), out.view(PAIR))
 """,
+    "scratch memory that was filled from a wider view": """
+@cuda.jit
+def kernel(pairs, out):
+    i = cuda.grid(1)
+    if i < out.size:
+        out[i] = pairs[i]
+
+def copy(x, out):
+    first = cuda.device_array(x.size // 2, np.complex64)
+    pairs = cuda.device_array(x.size // 2, np.complex64)
+    first.copy_to_device(x.view(np.complex64))
+    pairs.copy_to_device(first)
+    kernel[8, 64](pairs, out.view(np.complex64))
+""",
     "scratch memory that was filled as numbers": """
 @cuda.jit
 def kernel(pairs, out):
@@ -363,3 +377,35 @@ def copy(x, out):
     back[16, 64](z, out)
 """).simulate("copy", n=1000)
     assert (run.global_loads, run.global_stores) == (2000, 2000)
+
+
+def test_parts_of_a_pool_of_bytes_are_what_each_is_taken_for(candidate):
+    run = candidate("""
+@cuda.jit
+def clear(pool):
+    i = cuda.grid(1)
+    if i < pool.size:
+        pool[i] = 0
+
+@cuda.jit
+def kernel(x, numbers, bytes):
+    i = cuda.grid(1)
+    if i < x.size:
+        numbers[i] = x[i]
+        bytes[i] = 1
+
+@cuda.jit
+def back(numbers, bytes, out):
+    i = cuda.grid(1)
+    if i < out.size:
+        out[i] = numbers[i] if bytes[i] else float32(0)
+
+def copy(x, out):
+    pool = cuda.device_array(5 * x.size, np.uint8)
+    pool[:] = 7
+    clear[79, 64](pool)
+    numbers, bytes = pool[:4 * x.size].view(np.float32), pool[4 * x.size:]
+    kernel[16, 64](x, numbers, bytes)
+    back[16, 64](numbers, bytes, out)
+""").simulate("copy", n=1000)
+    assert (run.global_loads, run.global_stores) == (3000, 5000 + 3000)

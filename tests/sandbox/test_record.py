@@ -57,6 +57,7 @@ class Answering:
         self._answer = answer
 
     def call(self, request: Message, limits: Limits) -> Reply | Death:
+        self.limits = limits
         return self._answer
 
 
@@ -101,6 +102,16 @@ def test_configuration_travels_with_its_value() -> None:
 def test_an_input_of_another_kind_is_the_authors_mistake() -> None:
     with pytest.raises(AuthoringError, match="'x' is a list"):
         request_for(b"", [Call("f", {"x": [1]})], DEFAULT)  # type: ignore[dict-item]
+
+
+def test_arrays_in_the_answer_are_neither_taken_nor_waited_for() -> None:
+    answer = Message({"plans": [PLAN]}, {"x": np.zeros(5, np.float32)})
+    child: Any = Answering(Reply(answer, "", 0.1, 0.1))
+    found = record(child, b"", [CALL], DEFAULT, LIMITS)
+    assert isinstance(found, Failure)
+    assert "arrays" in str(found)
+    # Of the largest plan there is room for each byte, and of no more.
+    assert child.limits.reply_bytes < 17 << 20
 
 
 def test_a_right_plan_is_believed() -> None:

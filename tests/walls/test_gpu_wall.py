@@ -141,6 +141,18 @@ def test_without_a_driver_cuda_does_not_start_and_the_reason_is_told() -> None:
     assert _why_no_cuda(NO_WALL).startswith(("libcuda.so.1", "cuInit gives error"))
 
 
+def test_the_toolkit_that_the_environment_names_is_readable_and_nothing_else_of_a_conda_environment(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("CUDA_HOME", str(tmp_path / "toolkit"))
+    monkeypatch.setenv("LD_LIBRARY_PATH", f"{tmp_path / 'libraries'}::relative")
+    monkeypatch.setenv("CONDA_PREFIX", str(tmp_path / "conda"))
+    named = {folder for folder in searched_folders(RUNNER) if folder.is_relative_to(tmp_path)}
+    expected = {"toolkit", "libraries", "conda/lib", "conda/nvvm", "conda/targets"}
+    assert named == {tmp_path / name for name in expected}
+    assert not any(folder.is_relative_to(tmp_path) for folder in searched_folders("grader.recorder"))
+
+
 def test_device_files_are_the_driver_s_and_are_made_where_they_are_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -155,5 +167,6 @@ def test_device_files_are_the_driver_s_and_are_made_where_they_are_missing(
     monkeypatch.setenv("PATH", str(program.parent))
     monkeypatch.setattr(nvidia, "_CONTROL", tmp_path / "nvidiactl")
     monkeypatch.setattr(nvidia, "_UNIFIED_MEMORY", tmp_path / "nvidia-uvm")
+    monkeypatch.setattr(nvidia, "_DRIVER", tmp_path)
     names = [str(Path(file).relative_to(tmp_path)) for file in nvidia.device_files()]
     assert names == ["nvidia-caps/nvidia-cap1", "nvidia-uvm", "nvidia0", "nvidia1", "nvidiactl"]
