@@ -1,4 +1,4 @@
-"""Wrong submissions that lint judges: an author's mutants, and two that every assignment must refuse.
+"""Wrong submissions that lint judges: an author's mutants, and those that every assignment must refuse.
 
 Trusted process; reads text, runs none of it. In: files of solutions/NN/wrong and the reference's text. Out:
 what each mutant's docstring promises, and the text of submissions that compute nothing.
