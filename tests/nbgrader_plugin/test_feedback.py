@@ -158,7 +158,7 @@ names = ("asked", "free", "told")
 made = verdict("ada")
 made = replace(made, checks=judge([Question("asked", "Asked?", key=3.0), Question("told", "Told?", key=3.0)], {}))
 said = {"asked": "No response.", "free": "No response.", "told": "Look again."}
-print(json.dumps([one.comment_html for one in answers(new_notebook(cells=map(cell, names)), {}, said, made)]))
+print(json.dumps([one.comment_html for one in answers(new_notebook(cells=[*map(cell, names)]), {}, said, made)]))
 """
 
 
