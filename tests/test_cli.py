@@ -146,6 +146,14 @@ def test_python_m_grader_is_the_command(tmp_path: Path) -> None:
     assert subprocess.run(command, cwd=tmp_path, check=True, stdout=subprocess.PIPE).stdout == b"warpgrade 0.1.0\n"
 
 
+@pytest.mark.parametrize("name", ["numpy", "typer", "numba", "pathlib"])
+def test_a_module_in_the_current_folder_is_not_taken_for_a_package(tmp_path: Path, name: str) -> None:
+    (tmp_path / f"{name}.py").write_text("raise SystemExit('mine')\n")
+    command = [sys.executable, "-m", "grader", "--version"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, "mine" in done.stderr) == (0, False), done.stderr
+
+
 def test_checking_ones_own_kernels_prints_the_report(root: Path) -> None:
     assert grader("release", cwd=root).returncode == 0
     done = grader("check", "1", cwd=root)
