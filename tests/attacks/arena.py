@@ -206,13 +206,14 @@ class Arena:
         shutil.rmtree(folder, ignore_errors=True)
         for name, contents in {"kernels.py": text, **(files or {})}.items():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            (folder / name).write_text(self._filled(contents))
+            (folder / name).write_text(self.filled(contents))
         for kind, name, target in links:
             (folder / name).unlink(missing_ok=True)
-            (os.symlink if kind == "link" else os.link)(self._filled(target), folder / name)
+            (os.symlink if kind == "link" else os.link)(self.filled(target), folder / name)
         return folder
 
-    def _filled(self, text: str) -> str:
+    def filled(self, text: str) -> str:
+        """A file's text with ROOT, MARK and DONE filled in."""
         return text.replace("@ROOT@", str(self.root)).replace("@MARK@", MARK).replace("@DONE@", DONE)
 
     def state(self) -> dict[str, str]:

@@ -14,7 +14,7 @@ from grader.children import Children
 from grader.sandbox.levels import LEVELS, reaches
 from grader.sandbox.walls import VARIABLE, offer
 
-from .arena import HONEST, MARK, Arena
+from .arena import HONEST, Arena
 from .attack_files import attacks
 
 # What each variant of an honest file earns.
@@ -25,14 +25,19 @@ HONEST_ONES = {
     "wrong sum": (HONEST.replace("range(64):", "range(63):"), 40),
 }
 EACH = 5
-ATTACKERS = [attack for attack in attacks() if attack.name.startswith(("harm/", "channel/"))][:10]
+# Each takes, fills, kills or floods something that those beside it need.
+ATTACKERS = (
+    *("harm/kills_the_judge", "harm/kills_the_parent", "harm/fork_bomb", "harm/memory", "harm/disk", "harm/output"),
+    *("harm/threads", "harm/ignores_every_signal", "harm/writes_everywhere", "channel/writes_into_every_descriptor"),
+)
 
 
 @pytest.mark.parametrize("level", [LEVELS[-1], LEVELS[1]])
 def test_twenty_honest_submissions_beside_ten_attacks(level: str, tmp_path: Path) -> None:
     if not reaches(offer().level, level):
         pytest.skip(f"not run: {'; '.join(offer().missing)}")
-    assert len(ATTACKERS) == 10
+    known = {attack.name: attack for attack in attacks()}
+    assert [name for name in ATTACKERS if name not in known] == []
     arena = Arena(tmp_path, Children())
     submitted = tmp_path / "submitted"
     expected = {}
@@ -42,11 +47,11 @@ def test_twenty_honest_submissions_beside_ten_attacks(level: str, tmp_path: Path
             folder = submitted / f"{kind} {number}".replace(" ", "_") / "01"
             folder.mkdir(parents=True)
             (folder / "kernels.py").write_text(text)
-    for number, attack in enumerate(ATTACKERS):
+    for number, name in enumerate(ATTACKERS):
         # Among the others by name, so that they are judged between them.
         folder = submitted / f"{list(expected)[2 * number]}_attacked" / "01"
         folder.mkdir(parents=True)
-        (folder / "kernels.py").write_text(attack.text.replace("@ROOT@", str(tmp_path)).replace("@MARK@", MARK))
+        (folder / "kernels.py").write_text(arena.filled(known[name].text))
     before = arena.state()
     done = subprocess.run(
         [sys.executable, "-c", "from grader.cli import main; main()", "grade", "01", "--workers", "2"],
