@@ -1,14 +1,15 @@
-"""Sends its answer twice, the second with other plans than the first."""
+"""Sends its answer twice, the second with plans that launch nothing."""
 
-# no twin
+# deserves: correctness technique
 # trick
 import grader.sandbox.protocol as protocol
 
 honest = protocol.write_message
 
 def twice(descriptor, message):
-    honest(descriptor, protocol.Message({"plans": []}))
     honest(descriptor, message)
+    plans = [plan | {"operations": []} for plan in message.header.get("plans", ())]
+    honest(descriptor, protocol.Message({"plans": plans}))
 
 protocol.write_message = twice
 # end
