@@ -2,9 +2,12 @@
 
 A file's docstring says what it tries. ``BEFORE`` stands before what follows it, in the attack and in its twin, unless
 the file has a ``double_kernel`` of its own: so a file is its trick alone, between ``# trick`` and ``# end``. Lines
-between ``# honest`` and ``# end`` are the twin's; those outside are both's. ``# deserves: PARTS`` names the parts that
-the kernels would earn without the trick, which no trick may add to; without it they deserve nothing. ``# no twin``
-where the trick is all there is.
+between ``# honest`` and ``# end`` are the twin's; those outside are both's. ``# uses: NAME`` is the place of one of
+``SHARED``, which several tricks need.
+
+``# deserves: PARTS`` names the parts that the kernels would earn without the trick, which no trick may add to; without
+it they deserve nothing. ``# seen as: KINDS`` names the kind of the first failure, or those that it may be of: an attack
+that fails for another reason has not tried what it says. Who deserves everything may go without.
 
 What an attack brings besides kernels.py stands in its file as comments: ``# file: NAME``, then its lines, each after
 ``#| ``; ``# link: NAME -> TARGET`` is a symbolic link and ``# hard link: NAME -> TARGET`` a hard one, which may take
@@ -44,14 +47,53 @@ def double(x, out):
 def total(x, out):
     total_kernel[1, 32](x, out)
 """
+# By the name in "# uses": what several tricks need.
+SHARED = {
+    "frames": """\
+import os
+json = __import__("json")
+struct = __import__("struct")
+
+def send(data):
+    \"""Into whatever the reply's pipe is: it is none of the first three.\"""
+    for descriptor in range(3, 64):
+        try:
+            os.write(descriptor, data)
+        except OSError:
+            pass
+
+def frame(header, arrays=(), body=b"", envelope_bytes=None, body_bytes=None):
+    \"""An answer as the grader would frame it, or one that announces other lengths than it has.\"""
+    envelope = json.dumps({"header": header, "arrays": list(arrays)}).encode()
+    lengths = (len(envelope), len(body))
+    announced = [real if told is None else told for real, told in zip(lengths, (envelope_bytes, body_bytes))]
+    return b"warpgrd\\x01" + struct.pack("<IQ", *announced) + envelope + body
+""",
+    "forged plans": """\
+import grader.sandbox.protocol as protocol
+
+honest = protocol.write_message
+
+def forged(descriptor, message):
+    \"""What the recorder answers, with each plan as the trick's change has left it.\"""
+    for plan in message.header.get("plans", ()):
+        change(plan)
+    honest(descriptor, message)
+
+protocol.write_message = forged
+""",
+}
+PARTS = frozenset(("correctness", "technique"))
 _FILE = re.compile(r"^# file: (.+)\n((?:#\|.*\n)*)", re.MULTILINE)
 _LINK = re.compile(r"^# (link|hard link): (.+) -> (.+)$", re.MULTILINE)
 _DESERVES = re.compile(r"^# deserves: (.+)$", re.MULTILINE)
+_SEEN_AS = re.compile(r"^# seen as: (.+)$", re.MULTILINE)
+_USES = re.compile(r"^# uses: (.+)\n", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Attack:
-    """One trick. ``deserves``: the parts that it may earn. ``twin`` None: there is none.
+    """One trick. ``deserves``: the parts that it may earn. ``seen_as``: the kinds that its first failure may be of.
 
     ``files`` by name; ``links``: kind, name, target of each.
     """
@@ -59,10 +101,16 @@ class Attack:
     name: str
     tries: str
     deserves: frozenset[str]
+    seen_as: frozenset[str]
     text: str
-    twin: str | None
+    twin: str
     files: Mapping[str, str] = field(default_factory=dict)
     links: tuple[tuple[str, str, str], ...] = ()
+
+    @property
+    def family(self) -> str:
+        """The folder of its file."""
+        return self.name.partition("/")[0]
 
 
 def attacks() -> tuple[Attack, ...]:
@@ -81,15 +129,19 @@ def read(file: Path) -> Attack:
         lines = text.splitlines(keepends=True)
         until = parsed.body[0].end_lineno
         text = "".join([*lines[:until], BEFORE, *lines[until:]])
-    trick, honest = _halves(text, file)
-    found = _DESERVES.search(text)
-    deserves = frozenset(found[1].replace(",", " ").split()) if found else frozenset()
-    twin = None if "\n# no twin\n" in text else honest
+    trick, twin = _halves(_USES.sub(lambda use: SHARED[use[1]], text), file)
+    deserves, seen_as = (
+        frozenset(found[1].replace(",", " ").split()) if (found := mark.search(text)) else frozenset()
+        for mark in (_DESERVES, _SEEN_AS)
+    )
+    if not deserves <= PARTS or not (seen_as or deserves == PARTS):
+        raise ValueError(f"{file}: expected '# deserves: PARTS' of {', '.join(sorted(PARTS))}, or '# seen as: KIND'")
     files = {name: "".join(_lines(rows)) for name, rows in _FILE.findall(text)}
     links = tuple(_LINK.findall(text))
     if twin == trick and not files and not links:
-        raise ValueError(f"{file}: expected a trick between '# trick' and '# end', or '# no twin'")
-    return Attack(f"{file.parent.name}/{file.stem}", " ".join(tries.split()), deserves, trick, twin, files, links)
+        raise ValueError(f"{file}: expected a trick between '# trick' and '# end', files or links")
+    name = f"{file.parent.name}/{file.stem}"
+    return Attack(name, " ".join(tries.split()), deserves, seen_as, trick, twin, files, links)
 
 
 def _lines(rows: str) -> Iterator[str]:

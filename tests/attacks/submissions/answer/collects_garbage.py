@@ -1,5 +1,6 @@
 """Looks among all living objects for expected values, seeds and checks."""
 
+# seen as: wrong-values
 # trick
 import sys
 import numpy as np

@@ -1,5 +1,6 @@
 """Catches an error of the grader's and goes through the frames of its traceback."""
 
+# seen as: contents-read
 # trick
 def double(x, out):
     try:

@@ -1,5 +1,6 @@
 """Makes the inputs anew from likely seeds, and returns what they would give."""
 
+# seen as: wrong-values
 # trick
 import numpy as np
 import random

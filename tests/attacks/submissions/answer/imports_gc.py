@@ -1,6 +1,6 @@
 """Imports gc, beside what is allowed."""
 
-# no twin
+# seen as: forbidden-import
 # trick
 import math, gc, sys
 # end

@@ -1,7 +1,6 @@
 """Reads its parent's memory by system calls: process_vm_readv, ptrace, a descriptor of it."""
 
 # deserves: correctness technique
-# no twin
 # trick
 import os
 

@@ -1,7 +1,6 @@
 """Prints environments, command lines and working folders of all processes that it finds."""
 
 # deserves: correctness technique
-# no twin
 # trick
 import os
 

@@ -1,7 +1,6 @@
 """Reads its own memory, its parent's and all others' by way of /proc, looking for secrets."""
 
 # deserves: correctness technique
-# no twin
 # trick
 import os
 

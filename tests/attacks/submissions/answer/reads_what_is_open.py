@@ -1,7 +1,6 @@
 """Reads every descriptor that it has, from its start."""
 
 # deserves: correctness technique
-# no twin
 # trick
 import os
 

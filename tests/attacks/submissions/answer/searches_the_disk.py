@@ -1,7 +1,6 @@
 """Searches all files that it may read for the hidden checks, thirty thousand at most."""
 
 # deserves: correctness technique
-# no twin
 # trick
 import os
 

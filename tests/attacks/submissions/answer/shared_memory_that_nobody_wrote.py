@@ -1,5 +1,6 @@
 """Has a second kernel read in shared memory what a first one may have left there."""
 
+# seen as: uninitialised-read
 # trick
 from numba import float32
 

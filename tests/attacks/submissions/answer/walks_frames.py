@@ -1,5 +1,6 @@
 """Looks through the frames below it for arrays with contents, and returns what it finds."""
 
+# seen as: wrong-values
 # trick
 import sys
 import numpy as np

@@ -1,23 +1,8 @@
 """Answers as the runner would: with outputs, no findings and a good count."""
 
-# no twin
+# seen as: malformed-plan
 # trick
-import os
-json = __import__("json")
-struct = __import__("struct")
-
-def send(data):
-    """Into whatever the reply's pipe is: it is none of the first three."""
-    for descriptor in range(3, 64):
-        try:
-            os.write(descriptor, data)
-        except OSError:
-            pass
-
-def frame(header, arrays=(), body=b"", magic=b"warpgrd\x01", envelope_bytes=None, body_bytes=None):
-    envelope = json.dumps({"header": header, "arrays": list(arrays)}).encode()
-    announced = len(envelope) if envelope_bytes is None else envelope_bytes
-    return magic + struct.pack("<IQ", announced, len(body) if body_bytes is None else body_bytes) + envelope + body
+# uses: frames
 
 run = {"findings": [], "launches": [], "lines": [], "changed_inputs": [], "printed": {"lines": [], "left_out": 0}}
 send(frame({"runs": [run] * 7}, [{"name": "output:0:out", "dtype": "<f4", "shape": [1]}], bytes(4)))

@@ -1,6 +1,6 @@
 """Answers when its time is over."""
 
-# no twin
+# seen as: stalled
 # trick
 import time
 

@@ -1,7 +1,6 @@
 """Leaves work for the interpreter's end, when all was judged."""
 
 # deserves: correctness technique
-# no twin
 # trick
 import os
 

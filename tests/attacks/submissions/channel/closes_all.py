@@ -1,6 +1,6 @@
 """Closes every descriptor."""
 
-# no twin
+# seen as: changed-python
 # trick
 import os
 

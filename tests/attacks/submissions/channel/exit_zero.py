@@ -1,5 +1,6 @@
 """Leaves with exit status 0 before anything can fail."""
 
+# seen as: exit
 # trick
 import os
 

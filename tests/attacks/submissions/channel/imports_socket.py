@@ -1,6 +1,6 @@
 """Imports socket, to answer by another way."""
 
-# no twin
+# seen as: forbidden-import
 # trick
 import socket
 # end

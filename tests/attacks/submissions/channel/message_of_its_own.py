@@ -1,6 +1,6 @@
 """Has a class of its own in the place of the message that the recorder answers with."""
 
-# no twin
+# seen as: malformed-plan
 # trick
 import grader.recorder.session as session
 import grader.sandbox.protocol as protocol

@@ -1,6 +1,6 @@
 """Puts what it prints in the place of its answer's pipe, with dup2."""
 
-# no twin
+# seen as: exit
 # trick
 import os
 

@@ -1,7 +1,6 @@
 """Has a pipe send SIGKILL to the process that judges, and to all others that there may be."""
 
 # deserves: correctness technique
-# no twin
 # trick
 import os
 

@@ -1,7 +1,7 @@
 """Ignores every signal that can be ignored, and answers SIGALRM with an exit."""
 
 # deserves: correctness technique
-# no twin
+# seen as: exit
 # trick
 import os
 

@@ -1,6 +1,6 @@
 """Has a stdout of its own, which answers when it is flushed."""
 
-# no twin
+# seen as: malformed-plan
 # trick
 import os
 import sys

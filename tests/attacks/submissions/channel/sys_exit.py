@@ -1,5 +1,6 @@
 """Ends with sys.exit(0) where kernels were to be launched."""
 
+# seen as: exit
 # trick
 import sys
 

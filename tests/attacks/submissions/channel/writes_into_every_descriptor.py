@@ -1,5 +1,6 @@
 """Writes a reply of its own into every descriptor that is open."""
 
+# seen as: malformed-plan
 # trick
 import os
 

@@ -1,5 +1,6 @@
 """Passes kernels an array of its own class, whose contents are made when somebody looks."""
 
+# seen as: wrong-arguments
 # trick
 import numpy as np
 

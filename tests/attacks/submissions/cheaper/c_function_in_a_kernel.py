@@ -1,5 +1,6 @@
 """Has a kernel call a C function, by ctypes and by cffi's address."""
 
+# seen as: unsupported-capture
 # trick
 ctypes = __import__("ctypes")
 sqrt = ctypes.CDLL(None).labs

@@ -1,5 +1,6 @@
 """Computes on the CPU by way of ctypes, into the memory that an array names."""
 
+# seen as: contents-read
 # trick
 ctypes = __import__("ctypes")
 

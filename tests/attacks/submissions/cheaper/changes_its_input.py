@@ -1,5 +1,6 @@
 """Writes zeros into the input as well, so that zeros would be right."""
 
+# seen as: changed-input
 # trick
 @cuda.jit
 def both(x, out):

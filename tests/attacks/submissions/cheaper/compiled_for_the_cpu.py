@@ -1,5 +1,6 @@
 """Computes in an njit function with prange on the CPU."""
 
+# seen as: exception
 # trick
 import numba
 

@@ -1,6 +1,7 @@
 """Returns a constant that lies near the sum of random numbers."""
 
 # deserves: technique
+# seen as: wrong-values
 # trick
 @cuda.jit
 def constant(x, out):

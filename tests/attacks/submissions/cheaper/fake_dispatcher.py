@@ -1,5 +1,6 @@
 """Has an object of its own for a kernel, with a kernel's attributes, which computes on the CPU."""
 
+# seen as: contents-read
 # trick
 class Kernel:
     py_func = double_kernel.py_func

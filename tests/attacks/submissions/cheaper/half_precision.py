@@ -1,5 +1,6 @@
 """Computes in float16."""
 
+# seen as: wrong-values
 # trick
 import numpy as np
 

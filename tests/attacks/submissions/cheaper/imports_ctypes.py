@@ -1,6 +1,6 @@
 """Imports ctypes where it says that it is only for type checkers, and means otherwise."""
 
-# no twin
+# seen as: forbidden-import
 # trick
 TYPE_CHECKING = True
 if TYPE_CHECKING and True:

@@ -1,5 +1,6 @@
 """Calls cupy, else torch, else NumPy, for what kernels were asked for."""
 
+# seen as: contents-read
 # trick
 def library():
     for name in ("cupy", "torch", "jax", "numpy"):

@@ -1,5 +1,6 @@
 """Returns an object that is equal to everything, of any shape, close to any number."""
 
+# seen as: returned-a-value
 # trick
 import numpy as np
 

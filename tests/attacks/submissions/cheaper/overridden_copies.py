@@ -1,7 +1,6 @@
 """Replaces the methods by which results would be copied, compared and converted."""
 
 # deserves: correctness technique
-# no twin
 # trick
 import numpy as np
 

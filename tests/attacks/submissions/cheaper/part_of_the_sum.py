@@ -1,6 +1,7 @@
 """Sums every second element and doubles the result."""
 
 # deserves: technique
+# seen as: wrong-values
 # trick
 @cuda.jit
 def sample(x, out):

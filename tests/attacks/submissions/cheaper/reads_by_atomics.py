@@ -1,6 +1,7 @@
 """Reads each element three times by atomic operations that change nothing, which are no reads to count."""
 
 # deserves: correctness
+# seen as: technique
 # trick
 @cuda.jit
 def thrice(x, out):

@@ -1,6 +1,7 @@
 """Copies its input into memory of wider elements, whose reads are none of the input's, and reads each of them twice."""
 
 # deserves: correctness
+# seen as: technique
 # trick
 import numpy as np
 

@@ -1,6 +1,7 @@
 """Reads each element twice, two at a time as one of a wider dtype, so that half as many reads would be counted."""
 
 # deserves: correctness
+# seen as: technique
 # trick
 import numpy as np
 

@@ -1,6 +1,7 @@
 """Views its input as wider elements inside of the kernel, and reads each of them twice."""
 
 # deserves: correctness
+# seen as: technique
 # trick
 import numpy as np
 

@@ -1,6 +1,7 @@
 """Uses the reduction that Numba brings."""
 
 # deserves: technique
+# seen as: unsupported
 # trick
 def total(x, out):
     cuda.reduce(lambda a, b: a + b)(x, res=out)

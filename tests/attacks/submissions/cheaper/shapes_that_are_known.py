@@ -1,5 +1,6 @@
 """Has a kernel with the sizes of known checks in it, and nothing for all others."""
 
+# seen as: nothing-written
 # trick
 @cuda.jit
 def known(x, out):

@@ -1,7 +1,6 @@
 """Switches Numba's own simulator on, in which kernels would be Python."""
 
 # deserves: correctness technique
-# no twin
 # trick
 import os
 

@@ -1,5 +1,6 @@
 """Lets Numba write the kernel: vectorize for the GPU."""
 
+# seen as: kernel-only
 # trick
 import numba
 

@@ -1,5 +1,6 @@
 """Launches a kernel that writes zeros."""
 
+# seen as: wrong-values
 # trick
 @cuda.jit
 def zeros(x, out):

@@ -1,5 +1,6 @@
 """Ignores the signal of its time limit, and computes for a minute."""
 
+# seen as: time-out
 # trick
 import time
 

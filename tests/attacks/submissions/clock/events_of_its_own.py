@@ -1,7 +1,6 @@
 """Replaces events, streams and synchronize by what takes no time."""
 
 # deserves: correctness technique
-# no twin
 # trick
 class Event:
     def __init__(self, *_, **__): pass

@@ -1,6 +1,6 @@
 """Imports signal and resource, in a class."""
 
-# no twin
+# seen as: forbidden-import
 # trick
 class Clock:
     import signal

@@ -1,7 +1,6 @@
 """Replaces what times would be summed up with: statistics, sorted, min, median."""
 
 # deserves: correctness technique
-# no twin
 # trick
 import statistics
 

@@ -1,7 +1,6 @@
 """Takes the judge's cores, priority and limits away: affinity, niceness, scheduler, rlimits."""
 
 # deserves: correctness technique
-# no twin
 # trick
 import os
 

@@ -1,7 +1,6 @@
 """Leaves threads running that would slow down whatever is measured beside it."""
 
 # deserves: correctness technique
-# no twin
 # trick
 threading = __import__("threading")
 import time

@@ -1,7 +1,6 @@
 """Sets the clock, a timer and an alarm."""
 
 # deserves: correctness technique
-# no twin
 # trick
 import time
 

@@ -1,7 +1,6 @@
 """Sets the variables by which NumPy, OpenMP and CUDA would choose their threads and kernels."""
 
 # deserves: correctness technique
-# no twin
 # trick
 import os
 

@@ -1,5 +1,6 @@
 """Brings a course.yml, a problem.py and checks that are easily passed."""
 
+# seen as: wrong-values
 # trick
 @cuda.jit
 def zeros(x, out):

@@ -1,7 +1,6 @@
 """Replaces its own kernels.py, and a neighbour's, once it has been read."""
 
 # deserves: correctness technique
-# no twin
 # trick
 import os
 

@@ -1,3 +1,4 @@
 """Is a hard link to the reference."""
-# no twin
+
+# seen as: link
 # hard link: kernels.py -> @ROOT@/solutions/01/kernels.py

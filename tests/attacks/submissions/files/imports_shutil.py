@@ -1,6 +1,6 @@
 """Imports shutil and pathlib under other names, in a function."""
 
-# no twin
+# seen as: forbidden-import
 # trick
 def copy():
     import shutil as numpy

@@ -1,3 +1,4 @@
 """Is a link to what the judge has open."""
-# no twin
+
+# seen as: link
 # link: kernels.py -> /proc/self/environ

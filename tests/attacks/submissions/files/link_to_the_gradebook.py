@@ -1,3 +1,4 @@
 """Is a symbolic link to the gradebook, for the report to quote."""
-# no twin
+
+# seen as: link
 # link: kernels.py -> @ROOT@/gradebook.db

@@ -1,3 +1,4 @@
 """Is a symbolic link to the reference."""
-# no twin
+
+# seen as: link
 # link: kernels.py -> @ROOT@/solutions/01/kernels.py

@@ -1,7 +1,6 @@
 """Makes links, soft and hard, from places of its own to hidden files and back."""
 
 # deserves: correctness technique
-# no twin
 # trick
 import os
 

@@ -1,5 +1,6 @@
 """Brings a package called grader, and one called warpgrade."""
 
+# seen as: wrong-values
 # trick
 @cuda.jit
 def zeros(x, out):

@@ -1,5 +1,6 @@
 """Brings modules called numpy, numba and pytest."""
 
+# seen as: wrong-values
 # trick
 @cuda.jit
 def zeros(x, out):

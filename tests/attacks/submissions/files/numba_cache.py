@@ -1,7 +1,6 @@
 """Has Numba's cache lie in a place that outlives it, and fills it."""
 
 # deserves: correctness technique
-# no twin
 # trick
 import os
 

@@ -1,5 +1,6 @@
 """Brings .pth files with a line that Python would execute."""
 
+# seen as: wrong-values
 # trick
 @cuda.jit
 def zeros(x, out):

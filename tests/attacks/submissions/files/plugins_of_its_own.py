@@ -1,5 +1,6 @@
 """Brings a conftest.py that has every check pass."""
 
+# seen as: wrong-values
 # trick
 @cuda.jit
 def zeros(x, out):

@@ -1,7 +1,6 @@
 """Puts bytecode of its own beside the modules that the judge will load: the grader's, Numba's, problem.py's."""
 
 # deserves: correctness technique
-# no twin
 # trick
 import os
 import sys

@@ -1,5 +1,6 @@
 """Brings a plugin for pytest, and settings that load it."""
 
+# seen as: wrong-values
 # trick
 @cuda.jit
 def zeros(x, out):

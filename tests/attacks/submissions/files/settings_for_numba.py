@@ -1,5 +1,6 @@
 """Brings Numba's settings file, which would turn its simulator on and its caches here."""
 
+# seen as: wrong-values
 # trick
 @cuda.jit
 def zeros(x, out):

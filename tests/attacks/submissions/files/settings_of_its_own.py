@@ -1,5 +1,6 @@
 """Brings settings for pytest and Python that would have nothing collected, or all of it pass."""
 
+# seen as: wrong-values
 # trick
 @cuda.jit
 def zeros(x, out):

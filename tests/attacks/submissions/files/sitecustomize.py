@@ -1,5 +1,6 @@
 """Brings a sitecustomize.py and a usercustomize.py for the children to load."""
 
+# seen as: wrong-values
 # trick
 @cuda.jit
 def zeros(x, out):

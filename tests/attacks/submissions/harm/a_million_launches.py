@@ -1,5 +1,6 @@
 """Launches a kernel a million times."""
 
+# seen as: too-many-operations
 # trick
 def double(x, out):
     for _ in range(1_000_000):

@@ -1,5 +1,6 @@
 """Launches a kernel that never ends."""
 
+# seen as: endless-wait
 # trick
 @cuda.jit
 def endless(x, out):

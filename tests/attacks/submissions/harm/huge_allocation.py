@@ -1,5 +1,6 @@
 """Allocates a terabyte on the device."""
 
+# seen as: memory
 # trick
 import numpy as np
 

@@ -1,5 +1,6 @@
 """Ignores all signals that can be ignored, SIGTERM and SIGXCPU among them, and computes for ever."""
 
+# seen as: time-out
 # trick
 signal = __import__("signal")
 

@@ -1,5 +1,6 @@
 """Reads and writes far outside of its arrays."""
 
+# seen as: out-of-bounds
 # trick
 @cuda.jit
 def outside(x, out):

@@ -1,5 +1,6 @@
 """An expression that Python computes for hours."""
 
+# seen as: time-out
 # trick
 TOWER = 9 ** 9 ** 9 ** 9
 # end

@@ -1,5 +1,7 @@
 """Recurses without end, with the limit of recursion lifted."""
 
+# deserves: correctness technique
+# seen as: time-out, memory
 # trick
 import sys
 

@@ -1,5 +1,6 @@
 """Sleeps for a minute in each process."""
 
+# seen as: stalled
 # trick
 import time
 

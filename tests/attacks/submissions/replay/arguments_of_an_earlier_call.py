@@ -1,6 +1,7 @@
 """Keeps the first call's arrays, and has kernels work on them in the second."""
 
 # deserves: technique
+# seen as: stale-array
 # trick
 KEPT = {}
 

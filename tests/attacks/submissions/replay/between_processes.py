@@ -1,7 +1,6 @@
 """Counts its runs in files, the environment and shared memory, and launches nothing from the second on."""
 
 # deserves: correctness technique
-# no twin
 # trick
 import os
 

@@ -1,6 +1,7 @@
 """Keeps one result for all calls of a length, and counts them."""
 
 # deserves: technique
+# seen as: uninitialised-read
 # trick
 KEPT = {}
 CALLS = []

@@ -1,5 +1,6 @@
 """Keeps results by what the input holds."""
 
+# seen as: contents-read
 # trick
 KEPT = {}
 CALLS = []

@@ -1,6 +1,7 @@
 """Keeps results by the pointers that arrays say they have."""
 
 # deserves: technique
+# seen as: contents-read
 # trick
 KEPT = {}
 CALLS = []

@@ -1,6 +1,7 @@
 """Is honest where it is called once, as for counting or a race, and replays where it is called again."""
 
 # deserves: technique
+# seen as: uninitialised-read
 # trick
 SEEN = []
 

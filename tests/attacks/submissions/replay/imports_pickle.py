@@ -1,6 +1,6 @@
 """Imports pickle and tempfile, if only an error is caught."""
 
-# no twin
+# seen as: forbidden-import
 # trick
 try:
     import pickle

@@ -1,6 +1,7 @@
 """Answers later calls with the plan of the first, which it has kept in the recorder's own memory."""
 
 # deserves: technique
+# seen as: malformed-plan
 # trick
 import grader.recorder.recording as recording
 

@@ -1,6 +1,7 @@
 """Keeps what it was given in the first call, by identity, and copies it in the next."""
 
 # deserves: technique
+# seen as: stale-array
 # trick
 SEEN = {}
 

@@ -1,6 +1,7 @@
 """Does the work of all calls in the first, into memory that it keeps in a closure."""
 
 # deserves: technique
+# seen as: uninitialised-read
 # trick
 def keeping():
     whole = cuda.device_array(2048, "float32")

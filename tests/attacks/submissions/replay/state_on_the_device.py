@@ -1,5 +1,6 @@
 """Has a kernel count its runs in memory that it never set, and compute in the first only."""
 
+# seen as: uninitialised-read
 # trick
 counter = cuda.device_array(1, "int32")
 

@@ -1,6 +1,6 @@
 """Replaces a kernel's code by one with other constants, after it was decorated."""
 
-# no twin
+# seen as: foreign-function
 # trick
 function = double_kernel.py_func
 function.__code__ = function.__code__.replace(co_consts=(None, 1, 2.0))

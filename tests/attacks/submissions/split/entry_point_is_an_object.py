@@ -1,5 +1,6 @@
 """Has objects for entry points, whose signature and attributes are code."""
 
+# seen as: exit
 # trick
 class Entry:
     __signature__ = property(lambda self: exit(0))

@@ -1,5 +1,6 @@
 """Has a kernel that computes in small grids and writes zeros in larger ones."""
 
+# seen as: wrong-values
 # trick
 @cuda.jit
 def sometimes(x, out):

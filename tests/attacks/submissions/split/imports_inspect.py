@@ -1,6 +1,6 @@
 """Imports inspect and dis, to rewrite the code of its kernels."""
 
-# no twin
+# seen as: forbidden-import
 # trick
 import inspect, dis
 # end

@@ -1,5 +1,6 @@
 """Has the plan name a kernel that kernels.py does not have, by a code object of its own making."""
 
+# seen as: foreign-function
 # trick
 SOURCE = """
 from numba import cuda

@@ -1,7 +1,6 @@
 """Launches kernels where it is recorded, and would compute on the CPU anywhere else."""
 
 # deserves: correctness technique
-# no twin
 # trick
 import sys
 

@@ -1,5 +1,6 @@
 """Has a kernel look for results behind the end of its input."""
 
+# seen as: out-of-bounds
 # trick
 @cuda.jit
 def behind(x, out):

@@ -1,6 +1,6 @@
 """Persuades the recorder that a foreign function is in the text of kernels.py."""
 
-# no twin
+# seen as: malformed-plan
 # trick
 import grader.kernels_text as kernels_text
 

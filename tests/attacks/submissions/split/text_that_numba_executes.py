@@ -1,4 +1,6 @@
 """Keeps a text in a kernel's inner function: Numba makes source of it and executes that in the runner, where the data is."""
+
+# seen as: kernel-rejected
 import numba
 from numba import cuda
 

@@ -1,19 +1,9 @@
-"""Sends a plan of two hundred thousand operations."""
+"""Sends plans of thirty thousand operations each."""
 
-# no twin
+# seen as: malformed-plan
 # trick
-import grader.sandbox.protocol as protocol
-
-honest = protocol.write_message
-
 def change(plan):
     first = {"op": "synchronize", "stream": None, "line": 1}
-    plan["operations"] += [first] * 200_000
-
-def forged(descriptor, message):
-    for plan in message.header.get("plans", ()):
-        change(plan)
-    honest(descriptor, message)
-
-protocol.write_message = forged
+    plan["operations"] += [first] * 30_000
+# uses: forged plans
 # end

@@ -1,4 +1,6 @@
 """Gives numba.objmode a type as a text, which Numba evaluates while it compiles, in the runner."""
+
+# seen as: kernel-rejected
 import numba
 from numba import cuda
 

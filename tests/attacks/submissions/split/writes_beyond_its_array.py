@@ -1,5 +1,6 @@
 """Has a kernel write to the output by way of its input, out of bounds."""
 
+# seen as: out-of-bounds
 # trick
 @cuda.jit
 def across(x, out):
