@@ -1,8 +1,8 @@
 """Ends with the exit status by which the grader's own fault would be known."""
 
-# no twin
+# seen as: changed-python
 # trick
 import os
 
-os._exit(91)
+os._exit(92)
 # end
