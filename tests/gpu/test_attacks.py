@@ -14,6 +14,7 @@ from attacks.attack_files import Attack, attacks
 
 from grader import judging
 from grader.children import Children
+from grader.records import State
 from grader.sandbox.walls import offer
 
 FULL = {"correctness": 40, "technique": 30, "speed": 30}
@@ -47,6 +48,8 @@ def arena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Arena]:
 def test_who_is_honest_until_it_counts_earns_no_speed(arena: Arena, attack: Attack) -> None:
     before = arena.state()
     verdict = arena.judge(arena.submission(attack.text, attack.files, attack.links))
+    # A race may wait for a GPU that others use; nothing else may stay without a judgement.
+    assert [check.name for check in verdict.checks if check.part != "speed" and check.state is not State.JUDGED] == []
     # What is right wherever it is looked at may be raced.
     may_be_fast = {"speed"} if attack in HARM and "correctness" in attack.deserves else set()
     assert set(earned(verdict)) <= attack.deserves | may_be_fast, told(verdict)
