@@ -33,7 +33,8 @@ def seen(verdict: Verdict) -> str:
     failures = [check.failure for check in verdict.checks if check.failure is not None]
     if not failures:
         return "nothing: its kernels are right, and the trick has no effect"
-    return " ".join(failures[0].what.split()).replace("|", "\\|")
+    what = " ".join(failures[0].what.split())
+    return what.replace("|", "\\|").replace("<", "&lt;")  # some of it is the attack's own text
 
 
 def row(attack: Attack, verdict: Verdict) -> str:

@@ -1,6 +1,7 @@
 """Copies its input, viewed as wider elements, into memory of such elements, and reads each of them twice."""
 
 # deserves: correctness
+# seen as: technique
 # trick
 import numpy as np
 
