@@ -146,6 +146,18 @@ def test_python_m_grader_is_the_command(tmp_path: Path) -> None:
     assert subprocess.run(command, cwd=tmp_path, check=True, stdout=subprocess.PIPE).stdout == b"warpgrade 0.1.0\n"
 
 
+def test_python_m_grader_has_workers_where_the_package_itself_lies_in_the_current_folder(tmp_path: Path) -> None:
+    (tmp_path / "submitted/ada/01").mkdir(parents=True)
+    (tmp_path / "submitted/ada/01/kernels.py").write_text("not Python(")
+    command = [sys.executable, "-m", "grader", "grade", "01", "--workers", "2"]
+    command += ["--submitted", str(tmp_path / "submitted"), "--results", str(tmp_path / "results")]
+    home = Path(cli.__file__).parents[2]
+    done = subprocess.run(command, cwd=home, capture_output=True, text=True, check=False, timeout=120)
+    (ada,) = json.loads((tmp_path / "results/01.json").read_text())["verdicts"]
+    assert ada["total"] in (0, None), done.stderr
+    assert {check["state"] for check in ada["checks"] if check["part"] == "correctness"} == {"judged"}
+
+
 @pytest.mark.parametrize("name", ["numpy", "typer", "numba", "pathlib"])
 def test_a_module_in_the_current_folder_is_not_taken_for_a_package(tmp_path: Path, name: str) -> None:
     (tmp_path / f"{name}.py").write_text("raise SystemExit('mine')\n")
