@@ -11,6 +11,7 @@ from typing import Any, Self
 
 from grader.errors import DeviceFault, Fault, UsageError
 from grader.raced_shapes import RacedShapes
+from grader.sandbox.levels import SandboxLevel
 from grader.sandbox.limits import Limits
 from grader.sandbox.run import describe_gpu
 from grader.sandbox.warm_child import WarmChild
@@ -38,6 +39,11 @@ class Children:
         """End both children."""
         self.recorder.close()
         self.runner.close()
+
+    def demand(self, level: SandboxLevel) -> None:
+        """From now on start neither behind a weaker wall: where the machine has none of this level, that is a Fault."""
+        self.recorder.demand(level)
+        self.runner.demand(level)
 
     def gpu(self) -> dict[str, Any] | None:
         """What the machine's GPU says of itself (name, driver, …), or None. Raises errors.Fault."""

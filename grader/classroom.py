@@ -13,15 +13,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
-from grader.course import Assignment, Course
+from grader.course import Assignment
 from grader.device_names import DeviceName
 from grader.dry_run import DryRunOf
-from grader.errors import CourseError, Fault, GraderError, UsageError
+from grader.errors import CourseError, Fault, GraderError
 from grader.judge import RACES_LATER
 from grader.late import not_due
 from grader.records import NOTHING_HANDED_IN, CheckResult, PartScore, State, Verdict, date_now
-from grader.sandbox.levels import reaches
-from grader.sandbox.wall_of_child import RECORDER, RUNNER, offer_to
+from grader.sandbox.levels import LEVELS, SandboxLevel
 from grader.scoring import score, settled
 from grader.submission import not_collected
 from grader.worker_pool import WorkerPool
@@ -39,7 +38,8 @@ class Task:
     ``lint``: the seed of all that one lint judges, which may share what they come to. A student's is None: a secret one
     of its own, and everything judged anew. ``races``: with the other checks, left for later, or the speed checks alone,
     with the ``seed`` that the others had. ``dry_run`` is lint's, too: see ``dry_run.DryRun``, which looks at problem.py
-    or at "kernels" alone.
+    or at "kernels" alone. ``sandbox``: the least level of what judges it; a worker's machine may reach another than
+    that of who sent it, or not at all times the same.
     """
 
     checks: Path
@@ -50,18 +50,7 @@ class Task:
     seed: int | None = None
     races: Literal["now", "later", "alone"] = "now"
     dry_run: DryRunOf | Literal[""] = ""
-
-
-def require_sandbox(course: Course) -> None:
-    """Raise UsageError where course.yml demands more of a class's sandbox than this machine offers."""
-    demanded = course.grading.sandbox
-    for module, what in ((RECORDER, "students' Python"), (RUNNER, "students' kernels")):
-        found = offer_to(module)
-        if not reaches(found.level, demanded):
-            raise UsageError(
-                f"{course.file} demands the sandbox level {demanded!r}; for {what} this machine reaches "
-                f"{found.level!r} ({'; '.join(found.missing)})"
-            )
+    sandbox: SandboxLevel = LEVELS[0]
 
 
 def grade(

@@ -17,10 +17,11 @@ from packaging.version import InvalidVersion, Version
 from grader.children import Children
 from grader.clocks import GpuState
 from grader.errors import Fault
+from grader.sandbox.environment import RECORDER, RUNNER
 from grader.sandbox.levels import LEVELS, SandboxLevel
 from grader.sandbox.limits import Limits
 from grader.sandbox.time_runs import gpu_state
-from grader.sandbox.wall_of_child import RECORDER, RUNNER, offer_to
+from grader.sandbox.wall_of_child import offer_to
 
 MINIMUM_PYTHON = (3, 11)
 # numba-cuda 0.30 cannot compile any kernel from this NumPy on.
@@ -136,7 +137,10 @@ _LEVELS: dict[SandboxLevel, str] = {
 
 
 def _sandbox() -> tuple[Examined, ...]:
-    found, of_kernels = offer_to(RECORDER), offer_to(RUNNER)
+    try:
+        found, of_kernels = offer_to(RECORDER), offer_to(RUNNER)
+    except Fault as fault:
+        return (Examined("sandbox", False, str(fault)),)
     strongest = found.level == LEVELS[-1]
     rows = [Examined("sandbox", strongest or None, f"level {found.level!r}: {_LEVELS[found.level]}")]
     rows += [Examined("sandbox", None, f"a stronger level: {why}") for why in found.missing]

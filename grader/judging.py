@@ -28,6 +28,7 @@ from grader.pytest_options import SESSION
 from grader.pytest_outcome import part_of
 from grader.pytest_session import CheckSession, require_device
 from grader.records import QUIZ, PartName, Verdict
+from grader.sandbox.levels import LEVELS, SandboxLevel
 from grader.sanitizing import SeenCall
 
 # What pytest needs to judge, and nothing that a surrounding project or an instructor's installation adds.
@@ -97,22 +98,26 @@ def judge_submission(
     seen: Callable[[SeenCall], None] | None = None,
     races_later: bool = False,
     dry_run: DryRun | None = None,
+    sandbox: SandboxLevel = LEVELS[0],
 ) -> Verdict:
     """Run the checks of folder ``checks`` on the kernels.py in ``submission``; ``part``: those of one part alone,
     and ``only``: of those the ones with these names. ``any_speed``: race without a minimum, and all speeds earn all.
 
     ``seed`` None draws a secret one. ``known``: what a lint has seen already, for nobody but lint. ``seen`` is told of
     calls, and ``races_later`` leaves races out, as ``judge.Settings`` says. ``dry_run``: judge nothing, see there.
+    ``sandbox``: the least level that the children need; where the machine has none, checks are not judged.
     A submission's mistakes are in the Verdict.
     Raises AuthoringError if the checks cannot be collected, UsageError for device ``cuda`` without a GPU, Fault if
     pytest did not end with a result for every check, and what reading course.yml raises.
     """
-    require_device(device, warm_children())
+    children = warm_children()
+    children.demand(sandbox)
+    require_device(device, children)
     session = CheckSession(
         submission=submission,
         device=device,
         seed=secrets.randbits(63) if seed is None else seed,
-        children=warm_children(),
+        children=children,
         student=student,
         known=known,
         seen=seen,
@@ -166,6 +171,7 @@ def judge_task(task: Task) -> Verdict:
         known=known,
         races_later=task.races == "later",
         dry_run=DryRun(task.dry_run) if task.dry_run else None,
+        sandbox=task.sandbox,
     )
 
 

@@ -80,6 +80,11 @@ def check_of(name: str, part: str, words: set[str]) -> CheckResult:
     return CheckResult(name, part, 1.0, "Right.", False, not failed, credit=float(not failed), failure=failure)
 
 
+def told_the_level(task: Task) -> Verdict:
+    """As ``by_text``; the summary says which level of the sandbox is demanded."""
+    return replace(by_text(task), summary=f"judged at the level {task.sandbox!r} or a stronger one")
+
+
 def scored(task: Task) -> Verdict:
     """As ``by_text``, with quiz and points. FAKE_GPU is the credit for speed, half of it the bonus's."""
     found = read_submission(task.submission)

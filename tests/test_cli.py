@@ -19,8 +19,10 @@ import tiny_course as tiny
 
 from grader import cli
 from grader.classroom import Task
+from grader.gradebook import read_results
 from grader.records import Verdict
 from grader.release import release
+from grader.sandbox.walls import VARIABLE, offer
 
 
 def grader(*arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -121,6 +123,40 @@ def test_a_sandbox_level_that_is_not_reached_is_refused_before_anything_is_judge
     )
     assert not (root / "results").exists()
     assert_one_sentence(grader("grade", "01", cwd=root, WARPGRADE_SANDBOX="none"), "WARPGRADE_SANDBOX is 'none'")
+
+
+TOLD_THE_LEVEL = """\
+import class_judges, grader.judging
+grader.judging.judge_task = class_judges.told_the_level
+from grader.cli import main
+main()
+"""
+
+
+@pytest.mark.parametrize("level", ["limits", "restricted"])
+def test_whoever_judges_is_told_the_level_that_is_demanded_and_whoever_grades_what_is_missing(
+    root: Path, level: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLE, level)
+    if offer().level != level:
+        pytest.skip(f"not run: {'; '.join(offer().missing)}")
+    (root / "course.yml").write_text(f"grading: {{sandbox: {level}}}\n{tiny.COURSE}")
+    tiny.write_kernels(root / "submitted/ada/01")
+    done = subprocess.run(
+        [sys.executable, "-c", TOLD_THE_LEVEL, "grade", "01"],
+        cwd=root,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parent)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done
+    (line,) = [line for line in done.stderr.splitlines() if "sandbox" in line]
+    assert line.startswith("students' Python")
+    assert line.endswith(f"at the sandbox level {level!r}, not 'isolated' ({VARIABLE} is {level})")
+    (verdict,) = read_results(root / "results/01.json")
+    assert verdict.summary == f"judged at the level {level!r} or a stronger one"
 
 
 def test_native_windows_is_refused_in_one_sentence(
@@ -331,6 +367,8 @@ def test_unusable_results_are_noticed_before_anything_is_judged(root: Path, plac
     (root / "submitted/ada/01").mkdir(parents=True)
     (root / "submitted/ada/01/kernels.py").write_text(f"open({str(root / 'judged')!r}, 'w')\n")
     done = grader("grade", "01", "--results", place, cwd=root, WARPGRADE_SANDBOX="limits")
+    assert "sandbox level 'limits'" in done.stderr.splitlines(keepends=True)[0]
+    done.stderr = done.stderr.partition("\n")[2]
     assert_one_sentence(done, place)
     assert not (root / "judged").exists()
     assert grader("grade", "01", "--workers", "1", cwd=root, WARPGRADE_SANDBOX="limits").returncode == 0

@@ -172,6 +172,9 @@ class FakeChildren:
     def __exit__(self, *exc: object) -> None:
         pass
 
+    def demand(self, level: str) -> None:
+        """They start nothing."""
+
     def gpu_name(self) -> str | None:
         return None
 

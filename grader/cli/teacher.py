@@ -37,13 +37,8 @@ def grade(
     """
     from grader.class_baselines import differing_baselines
     from grader.class_folder import linked, submissions, timestamp_of
-    from grader.classroom import (
-        Task,
-        by_student,
-        not_judged,
-        nothing_handed_in,
-        require_sandbox,
-    )
+    from grader.class_sandbox import require_sandbox
+    from grader.classroom import Task, by_student, not_judged, nothing_handed_in
     from grader.classroom import grade as grade_class
     from grader.export_notes import unknown_extensions
     from grader.gradebook import PartialResults, write_results
@@ -58,7 +53,7 @@ def grade(
     course = course_here()
     policy = course.assignment(assignment)
     checks = solutions_folder(course, policy.name)
-    require_sandbox(course)
+    weaker = require_sandbox(course)
     if not submitted.is_dir():
         raise UsageError(f"expected a folder {submitted} with <student>/{policy.name}, found none")
     found, absent = submissions(submitted, policy.name)
@@ -68,7 +63,8 @@ def grade(
     if not handed_in:
         raise UsageError(f"expected submissions {submitted}/<student>/{policy.name}, found none")
     require_device_once(device)
-    tasks = [Task(checks, folder, student, device) for student, folder in handed_in.items()]
+    demanded = course.grading.sandbox
+    tasks = [Task(checks, folder, student, device, sandbox=demanded) for student, folder in handed_in.items()]
     now = datetime.now(UTC)
     without = [nothing_handed_in(student, policy, now) for student in absent]
     without += [
@@ -77,7 +73,7 @@ def grade(
     ]
     moments = {student: timestamp_of(folder) for student, folder in handed_in.items()}
     extended, told = extensions_there(course, policy)
-    for line in (*filter(None, [told]), *unknown_extensions(policy, (*found, *absent, *refused))):
+    for line in (*filter(None, [weaker, told]), *unknown_extensions(policy, (*found, *absent, *refused))):
         typer.echo(line, err=True)
     waiting = [not_judged(task, policy, "the run was ended before this submission was judged") for task in tasks]
     partial = PartialResults(results, policy.name, by_student(waiting, without))

@@ -25,6 +25,7 @@ from traitlets import Enum, Integer
 from grader import classroom
 from grader.class_baselines import differing_baselines
 from grader.class_folder import submissions, timestamp_of
+from grader.class_sandbox import require_sandbox
 from grader.course import FILE_NAME, Assignment, Course, load_course
 from grader.errors import UsageError
 from grader.export import rows_of
@@ -72,7 +73,8 @@ class CourseAutograde(CourseConverter, Autograde):
         with told(self.log):
             require_judge(self.sanitize_preprocessors, self.autograde_preprocessors)
             course = load_course(root / FILE_NAME)
-            classroom.require_sandbox(course)
+            if weaker := require_sandbox(course):
+                self.log.warning("%s", weaker)
             assignment = course.assignment(self.coursedir.assignment_id)
             handed_in, refused = self._handed_in(root, assignment.name)
             if not handed_in:
@@ -160,7 +162,8 @@ class CourseAutograde(CourseConverter, Autograde):
             return ()
         require_device_once(self.device)
         checks = course.file.parent / SOLUTIONS / assignment.name
-        tasks = [classroom.Task(checks, folder, student, self.device) for student, folder in due.items()]
+        least = course.grading.sandbox
+        tasks = [classroom.Task(checks, folder, s, self.device, sandbox=least) for s, folder in due.items()]
 
         def progress(done: int, of: int, verdict: Verdict) -> None:
             points = total_text(verdict)

@@ -10,14 +10,16 @@ from __future__ import annotations
 import json
 import os
 import site
-import subprocess
 import sys
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 
 import grader
 from grader.errors import ChildFault
+from grader.sandbox.probe import NoAnswer, ask
 
+RECORDER, RUNNER = "grader.recorder", "grader.runner"
 PYTHON = (sys.executable, "-P", "-s")
 # Where a package of ours may lie when it is not installed: `pip install --target`, or a user's site.
 _NEEDED = ("grader", "numba", "numpy", "llvmlite", "pydantic", "numba_cuda")
@@ -26,7 +28,6 @@ _DEVICE_VARIABLES = ("CUDA_", "NVIDIA_", "LD_LIBRARY_PATH", "CONDA_PREFIX")
 _TOOLKITS = ("CUDA_HOME", "CUDA_PATH", "LD_LIBRARY_PATH", "CONDA_PREFIX")
 # What of an environment of conda's CUDA is in; it may hold a home folder of its own.
 _OF_CONDA = ("lib", "nvvm", "targets")
-_DEVICE_MODULE = "grader.runner"
 # A fresh interpreter's own word on where it looks for modules: a .pth file may have added to it.
 _ASK = "import json, os, site, sys; [site.addsitedir(f) for f in sys.argv[1:]]; print(json.dumps(sys.path))"
 # Folders of packages have these beside them. Other entries of sys.path, such as a clone of ours, may hold anything.
@@ -47,7 +48,7 @@ def child_environment(module: str, home: Path) -> dict[str, str]:
         "MKL_NUM_THREADS": "1",
         "PYTHONPATH": os.pathsep.join(_package_roots()),
     }
-    if module == _DEVICE_MODULE:
+    if module == RUNNER:
         environment |= {k: v for k, v in os.environ.items() if k.startswith(_DEVICE_VARIABLES)}
     return environment
 
@@ -74,16 +75,12 @@ def folders_searched_by(
     Of an entry that no installer has filled only ``packages`` count: a course may lie beside ours. Raises ChildFault.
     """
     roots = environment.get("PYTHONPATH", "").split(os.pathsep)
-    command = [*python, "-c", _ASK, *filter(None, roots)]
     try:
-        done = subprocess.run(  # noqa: S603
-            command, env=environment, capture_output=True, text=True, errors="replace", check=True
-        )
-    except (OSError, subprocess.CalledProcessError) as error:
-        said = error.stderr if isinstance(error, subprocess.CalledProcessError) else str(error)
-        raise ChildFault(f"Python cannot say where its modules are: {said.strip()[-500:]}") from error
+        answer = _asked((*python, "-c", _ASK, *filter(None, roots)), tuple(environment.items()))
+    except NoAnswer as none:
+        raise ChildFault(f"Python cannot say where its modules are: {none}") from none
     folders: list[Path] = []
-    for entry in map(Path, json.loads(done.stdout)):
+    for entry in map(Path, json.loads(answer)):
         if not entry.is_absolute() or not entry.exists():
             continue
         if entry.is_file() or any(entry.glob(_INSTALLED)) or entry.name == "lib-dynload":
@@ -91,6 +88,11 @@ def folders_searched_by(
         else:
             folders += [entry / name for name in packages if (entry / name).exists()]
     return tuple(folders)
+
+
+@lru_cache(maxsize=8)
+def _asked(command: tuple[str, ...], environment: tuple[tuple[str, str], ...]) -> str:
+    return ask(command, dict(environment))
 
 
 def _package_roots() -> list[str]:

@@ -20,6 +20,7 @@ from pathlib import Path
 
 from grader.errors import ChildFault
 from grader.sandbox.environment import PYTHON, child_environment
+from grader.sandbox.levels import SandboxLevel
 from grader.sandbox.protocol import HOME_PREFIX, VERSION
 from grader.sandbox.wall_of_child import wall_of
 from grader.sandbox.walls import NO_WALL
@@ -39,13 +40,13 @@ class Zygote:
     ``home`` is the folder of its jobs' folders.
     """
 
-    def __init__(self, module: str, under: Sequence[str], close_seconds: float) -> None:
-        """Start it, and wait until it is ready. For ``under`` and ``close_seconds`` see ``WarmChild``.
+    def __init__(self, module: str, under: Sequence[str], close_seconds: float, demanded: SandboxLevel) -> None:
+        """Start it, and wait until it is ready. For ``under``, ``close_seconds`` and ``demanded`` see ``WarmChild``.
 
         A child that is started under another program has no wall. Raises ChildFault where it does not start.
         """
         self._module = module
-        self.wall = NO_WALL if under else wall_of(module)
+        self.wall = NO_WALL if under else wall_of(module, demanded)
         self._close_seconds = close_seconds
         with contextlib.ExitStack() as until_closed:
             self.home = Path(tempfile.mkdtemp(prefix=HOME_PREFIX)).resolve()

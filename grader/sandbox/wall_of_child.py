@@ -1,6 +1,7 @@
 """Which wall is around which child. Trusted process.
 
-In: the name of a child's module; the machine. Out: the level that it gets here, and the wall.
+In: the name of a child's module, the level that is demanded; the machine. Out: the level that it gets here, and the
+wall.
 
 The recorder gets the strongest level that the machine offers. The runner, on a machine with a GPU, gets the strongest
 behind which CUDA starts: a driver may need what no other did, and nobody is told "no GPU" for a wall's sake.
@@ -9,33 +10,42 @@ behind which CUDA starts: a driver may need what no other did, and nobody is tol
 from __future__ import annotations
 
 import json
-import subprocess
 from functools import lru_cache
 from pathlib import Path
 
+from grader.errors import ChildFault
 from grader.sandbox import nvidia
-from grader.sandbox.environment import PYTHON, child_environment, searched_folders
-from grader.sandbox.levels import LEVELS, SandboxLevel
+from grader.sandbox.environment import PYTHON, RECORDER, RUNNER, child_environment, searched_folders
+from grader.sandbox.levels import LEVELS, SandboxLevel, reaches
+from grader.sandbox.probe import NoAnswer, ask
 from grader.sandbox.walls import NO_WALL, Offer, Wall, offer, wall_at
 
-RECORDER, RUNNER = "grader.recorder", "grader.runner"
 _STARTS_CUDA = "grader.sandbox.cuda_start"
-# CUDA needs a second, and the first time after the machine has started several, where nobody keeps the driver loaded.
-_START_SECONDS = 60.0
 
 
 def offer_to(module: str) -> Offer:
-    """What this machine offers to the child of this ``module``: all but the recorder may use a GPU."""
+    """What this machine offers now to the child of this ``module``: all but the recorder may use a GPU.
+
+    Raises as ``walls.offer``.
+    """
     found = offer()
     return found if module == RECORDER or not nvidia.has_gpu() else _offer_to_cuda(found)
 
 
-def wall_of(module: str) -> Wall:
-    """The wall around the child of this ``module``. Raises ChildFault where its Python does not answer."""
-    return _wall(module, offer_to(module).level)
+def wall_of(module: str, demanded: SandboxLevel = LEVELS[0]) -> Wall:
+    """The wall around the child of this ``module``.
+
+    Raises ChildFault where the machine does not reach the level ``demanded``, or where its Python does not answer.
+    """
+    found = offer_to(module)
+    if not reaches(found.level, demanded):
+        raise ChildFault(
+            f"{module} is not started: the sandbox level {demanded!r} is demanded, and {found.level!r} is what this "
+            f"machine reaches now ({'; '.join(found.missing)})"
+        )
+    return _wall(module, found.level)
 
 
-@lru_cache(maxsize=8)
 def _wall(module: str, level: SandboxLevel) -> Wall:
     if level == LEVELS[0]:
         return NO_WALL
@@ -43,7 +53,6 @@ def _wall(module: str, level: SandboxLevel) -> Wall:
     return wall_at(level, searched_folders(module), nvidia.device_files() if may_use_gpu else ())
 
 
-@lru_cache(maxsize=2)
 def _offer_to_cuda(found: Offer) -> Offer:
     missing = list(found.missing)
     for level in reversed(LEVELS[1 : LEVELS.index(found.level) + 1]):
@@ -56,21 +65,15 @@ def _offer_to_cuda(found: Offer) -> Offer:
 
 
 def _why_no_cuda(wall: Wall) -> str:
-    """Why CUDA does not start behind a wall; "" where it does."""
-    command = [*wall.under, *PYTHON, "-m", _STARTS_CUDA, json.dumps(wall.confinement.as_json())]
+    """Why CUDA does not start behind a wall, or not now; "" where it does."""
     try:
-        done = subprocess.run(  # noqa: S603
-            command,
-            env=child_environment(RUNNER, Path("/")),
-            cwd="/",
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_START_SECONDS,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return str(error)
-    if done.returncode == 0:
-        return ""
-    return (done.stderr.strip() or f"exit status {done.returncode}")[-200:]
+        _start_cuda(wall)
+    except NoAnswer as none:
+        return str(none)
+    return ""
+
+
+@lru_cache(maxsize=8)
+def _start_cuda(wall: Wall) -> None:
+    command = [*wall.under, *PYTHON, "-m", _STARTS_CUDA, json.dumps(wall.confinement.as_json())]
+    ask(command, child_environment(RUNNER, Path("/")))

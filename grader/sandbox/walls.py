@@ -8,9 +8,9 @@ Namespaces are bubblewrap's work; Landlock and seccomp are the job's own (``conf
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
-import subprocess
 import sys
 import sysconfig
 from dataclasses import dataclass, field
@@ -19,12 +19,13 @@ from pathlib import Path
 
 from grader.errors import UsageError
 from grader.sandbox import landlock, nvidia, system_calls
+from grader.sandbox.environment import PYTHON, RECORDER, child_environment, searched_folders
 from grader.sandbox.levels import LEVELS, Confinement, SandboxLevel
+from grader.sandbox.probe import NoAnswer, ask
 
 VARIABLE = "WARPGRADE_SANDBOX"
 BUBBLEWRAP = "bwrap"
-# To start Python, from a slow disk.
-PROBE_SECONDS = 60.0
+_CONFINES_ITSELF = "grader.sandbox.confined_start"
 # What Python and compiled extensions open beside their own files, where it is there.
 _SYSTEM_LIBRARIES = ("/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/")
 _OF_THE_SYSTEM = (
@@ -54,14 +55,17 @@ NO_WALL = Wall("limits")
 
 
 def offer() -> Offer:
-    """What this machine offers. Raises UsageError where WARPGRADE_SANDBOX names no level."""
+    """What this machine offers now. A level that is offered has been seen to work.
+
+    Raises UsageError where WARPGRADE_SANDBOX names no level, ChildFault where Python does not answer.
+    """
     wanted = os.environ.get(VARIABLE, LEVELS[-1])
     if wanted not in LEVELS:
         raise UsageError(f"{VARIABLE} is {wanted!r}: expected one of {', '.join(LEVELS)}")
     if wanted == LEVELS[0]:
         return Offer(wanted, (f"{VARIABLE} is {wanted}",))
-    found = _offered()
-    return Offer(wanted, (f"{VARIABLE} is {wanted}",)) if LEVELS.index(wanted) < LEVELS.index(found.level) else found
+    found = _offered(wanted)
+    return found if wanted == LEVELS[-1] else Offer(found.level, (f"{VARIABLE} is {wanted}", *found.missing))
 
 
 def wall_at(level: SandboxLevel, needed: tuple[Path, ...], gpu: tuple[str, ...] = ()) -> Wall:
@@ -76,38 +80,38 @@ def wall_at(level: SandboxLevel, needed: tuple[Path, ...], gpu: tuple[str, ...] 
     return Wall(level, _bubblewrap(readable, gpu) if level == "isolated" else (), confinement)
 
 
-@lru_cache(maxsize=1)
-def _offered() -> Offer:
+def _offered(strongest: SandboxLevel) -> Offer:
     if sys.platform != "linux":
         return Offer("limits", ("stronger levels need Linux",))
     if not system_calls.is_known():
         return Offer("limits", ("libseccomp is missing: install it (Debian, Ubuntu: apt-get install libseccomp2)",))
-    why_not = _why_no_namespaces()
-    if not why_not:
-        return Offer("isolated")
-    if not landlock.version():
-        return Offer("limits", (why_not, "the kernel has no Landlock: Linux 5.13 or newer, with lsm=landlock"))
-    return Offer("restricted", (why_not,))
+    missing: list[str] = []
+    for level in reversed(LEVELS[1 : LEVELS.index(strongest) + 1]):
+        why_not = _why_not(level)
+        if not why_not:
+            return Offer(level, tuple(missing))
+        missing.append(why_not)
+    return Offer(LEVELS[0], tuple(missing))
 
 
-def _why_no_namespaces() -> str:
-    """Why bubblewrap cannot start a Python here; "" where it can."""
-    if shutil.which(BUBBLEWRAP) is None:
+def _why_not(level: SandboxLevel) -> str:
+    """Why there is no wall of this level here, or not now; "" where there is."""
+    if level == "isolated" and shutil.which(BUBBLEWRAP) is None:
         return "bubblewrap is missing: install it (Debian, Ubuntu: apt-get install bubblewrap)"
+    if level == "restricted" and not landlock.version():
+        return "the kernel has no Landlock: Linux 5.13 or newer, with lsm=landlock"
     try:
-        done = subprocess.run(  # noqa: S603
-            [*_bubblewrap(_readable(())), sys.executable, "-I", "-S", "-c", ""],
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=PROBE_SECONDS,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return f"bubblewrap cannot be started: {error}"
-    if done.returncode == 0:
-        return ""
-    return f"bubblewrap can make no namespaces here: {done.stderr.strip()[-200:] or f'exit status {done.returncode}'}"
+        _try(wall_at(level, searched_folders(RECORDER)))
+    except NoAnswer as none:
+        return f"the wall of {level!r} does not stand here: {none}"
+    return ""
+
+
+@lru_cache(maxsize=8)
+def _try(wall: Wall) -> None:
+    """Start a Python behind a wall, which confines itself like a job. Raises NoAnswer."""
+    command = [*wall.under, *PYTHON, "-m", _CONFINES_ITSELF, json.dumps(wall.confinement.as_json())]
+    ask(command, child_environment(RECORDER, Path("/")))
 
 
 def _bubblewrap(readable: tuple[str, ...], gpu: tuple[str, ...] = ()) -> tuple[str, ...]:
@@ -137,8 +141,11 @@ def _library_folders() -> set[str]:
     ldconfig = shutil.which("ldconfig") or shutil.which("ldconfig", path="/sbin:/usr/sbin")
     if ldconfig is None:
         return set()
-    done = subprocess.run([ldconfig, "-p"], capture_output=True, text=True, errors="replace", check=False)  # noqa: S603
-    found = {str(Path(line.rpartition(" => ")[2]).parent) for line in done.stdout.splitlines() if " => /" in line}
+    try:
+        told = ask([ldconfig, "-p"])
+    except NoAnswer:  # then they are where they always are, or a library is missing in a sentence
+        return set()
+    found = {str(Path(line.rpartition(" => ")[2]).parent) for line in told.splitlines() if " => /" in line}
     return {folder for folder in found if not folder.startswith(_SYSTEM_LIBRARIES)}
 
 

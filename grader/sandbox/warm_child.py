@@ -23,6 +23,7 @@ from grader.sandbox.ends import Death, Reply
 from grader.sandbox.exchange import Exchange
 from grader.sandbox.job_control import ZygoteLost
 from grader.sandbox.launch import CLOSE_SECONDS, Zygote, remove_folder
+from grader.sandbox.levels import LEVELS, SandboxLevel, reaches
 from grader.sandbox.limits import Limits
 from grader.sandbox.protocol import Message
 
@@ -42,6 +43,7 @@ class WarmChild:
         self._module = module
         self._under = tuple(under)
         self._close_seconds = close_seconds
+        self._demanded = LEVELS[0]
         self._zygote: Zygote | None = None
         self._kept: _KeptJob | None = None
 
@@ -57,6 +59,12 @@ class WarmChild:
     def zygote(self) -> Zygote | None:
         """The process, while there is one."""
         return self._zygote
+
+    def demand(self, level: SandboxLevel) -> None:
+        """From now on have no weaker wall around it: then it is a ChildFault to call it. One that has a weaker ends."""
+        self._demanded = level
+        if self._zygote is not None and not reaches(self._zygote.wall.level, level):
+            self.close()
 
     def call(self, request: Message, limits: Limits, *, keep: str = "") -> Reply | Death:
         """Have one job answer ``request``.
@@ -117,7 +125,7 @@ class WarmChild:
         if self._zygote is not None and not self._zygote.is_alive():
             self.close()
         if self._zygote is None:
-            self._zygote = Zygote(self._module, self._under, self._close_seconds)
+            self._zygote = Zygote(self._module, self._under, self._close_seconds, self._demanded)
         return self._zygote
 
     def _forget_kept(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,8 @@ from pathlib import Path
 import nbgrader_class as handed_in
 import pytest
 import tiny_notebook as notebook
+
+from grader.sandbox.walls import VARIABLE, offer
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 # `grader grade`, then `nbgrader autograde`, both judging in this very process: its children are started once.
@@ -315,3 +318,22 @@ def test_a_folder_that_another_user_has_named_after_a_student_replaces_nothing(
     unchecked = ("--update", "--ExchangeCollect.check_owner=False")
     assert nbgrader_command("collect", "01", *unchecked, before=OWNERS).returncode == 0
     assert (root / "submitted/ada/01/kernels.py").read_text() == folders[1]
+
+
+TOLD_THE_LEVEL = "import class_judges, grader.judging; grader.judging.judge_task = class_judges.told_the_level\n"
+
+
+@pytest.mark.usefixtures("gradebook_file")
+def test_the_judge_is_told_the_level_that_is_demanded_and_the_log_what_is_missing(
+    root: Path, nbgrader_command: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLE, "restricted")
+    if offer().level != "restricted":
+        pytest.skip(f"not run: {'; '.join(offer().missing)}")
+    course = root / "course.yml"
+    course.write_text(f"grading: {{sandbox: restricted}}\n{course.read_text()}")
+    handed_in.hand_in(root, "ada")
+    done = nbgrader_command("autograde", "01", before=TOLD_THE_LEVEL, WARPGRADE_SANDBOX="restricted")
+    assert done.returncode == 0, done.stderr
+    assert len(re.findall(r"WARNING.*at the sandbox level 'restricted', not 'isolated' \(", done.stderr)) == 1
+    assert "judged at the level 'restricted' or a stronger one" in done.stderr

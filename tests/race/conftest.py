@@ -159,7 +159,7 @@ def fake_children(tmp_path_factory):
 
     with pytest.MonkeyPatch.context() as patch, Children() as children:
         patch.setattr(launch, "child_environment", with_fake)
-        patch.setattr(launch, "wall_of", lambda module: walls.NO_WALL)
+        patch.setattr(launch, "wall_of", lambda module, demanded: walls.NO_WALL)
         children.runner = WarmChild("fake_gpu_runner")
         yield children, script
 

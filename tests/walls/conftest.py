@@ -13,7 +13,7 @@ from behind_a_wall import LIMITS, PRELUDE, WITHOUT_LANDLOCK, Seen
 from grader.gpu_models import DEFAULT
 from grader.problem import Output
 from grader.records import Failure
-from grader.sandbox import landlock, wall_of_child
+from grader.sandbox import landlock
 from grader.sandbox.levels import LEVELS, SandboxLevel, reaches
 from grader.sandbox.record import Call, record
 from grader.sandbox.walls import VARIABLE, offer
@@ -34,9 +34,7 @@ def wall(request: pytest.FixtureRequest) -> Iterator[str]:
         patch.setenv(VARIABLE, level)
         if request.param == WITHOUT_LANDLOCK:
             patch.setattr(landlock, "version", lambda: 0)
-        wall_of_child._wall.cache_clear()
         yield request.param
-    wall_of_child._wall.cache_clear()
 
 
 @pytest.fixture(scope="module")
