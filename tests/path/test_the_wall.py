@@ -32,10 +32,13 @@ from grader.runner.binding import Binder, resolve_name
 from grader.sandbox.frames import encode
 from grader.sandbox.walls import VARIABLE
 
+NOWHERE = ""  # where nothing may be opened to be written, not even /dev/null
 MARKED = """
 import os
 
 def mark(where):
+    if not {marks!r}:
+        return
     with open({marks!r}, "a") as file:
         file.write(f"{{os.getpid()}} {{os.getppid()}} {{where}}\\n")
     return where
@@ -100,7 +103,7 @@ def test_no_input_value_travels_to_the_recorder(candidate, children, monkeypatch
 
     monkeypatch.setattr(type(children.recorder), "call", spy)
     made: dict[str, Any] = {}
-    judge = candidate(MARKED.format(marks=os.devnull))
+    judge = candidate(MARKED.format(marks=NOWHERE))
     make = judge._problems["scale"].make_inputs
     monkeypatch.setattr(
         type(judge._problems["scale"]),
@@ -125,7 +128,7 @@ def test_expected_values_and_fills_tell_the_runner_nothing(candidate, children, 
         return call(child, request, limits, **kept)
 
     monkeypatch.setattr(type(children.runner), "call", spy)
-    judge = candidate(MARKED.format(marks=os.devnull), seed=0x5EED5EED5EED5EED)
+    judge = candidate(MARKED.format(marks=NOWHERE), seed=0x5EED5EED5EED5EED)
     judge.check("scale", n=100)
     expected = judge._problems["scale"].expected(
         judge._problems["scale"].make_inputs(judge._rng("scale(n=100)"), n=100)
